@@ -3,7 +3,6 @@
 
 #![allow(dead_code, unused_imports, reason = "each program uses a part")]
 
-pub(crate) mod at_once;
 pub(crate) mod budgets;
 pub(crate) mod expect;
 pub(crate) mod openapi;

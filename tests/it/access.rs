@@ -1,12 +1,10 @@
 //! The permissions of callers that App Service Authentication has signed in.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use tributary_local::cosmos::{Fault, RequestKind};
 use tributary_testing::checks;
 
 use crate::{
-    at_once::at_once,
     blog as given,
     expect::{created, problem},
     world::{Answer, TestApp, World},
@@ -78,25 +76,6 @@ async fn a_signed_in_caller_costs_a_read_only_if_the_author_is_looked_up() {
 
 const LIKE: (&str, &str) = ("PUT", "/api/posts/p1/likes/ann");
 
-/// The header with the claims, as the platform writes it.
-fn claims(provider: &str, claims: &Value) -> String {
-    STANDARD.encode(
-        json!({"auth_typ": provider, "claims": claims, "name_typ": "name", "role_typ": "roles"})
-            .to_string(),
-    )
-}
-
-#[tokio::test]
-async fn the_claims_name_the_caller_if_no_other_header_does() {
-    let (world, _) = blog().await;
-    let id = "http://schemas.microsoft.com/identity/claims/objectidentifier";
-    for (user, status) in [("ann", 201), ("bob", 403)] {
-        let claims = claims("aad", &json!([{"typ": id, "val": user}]));
-        let headers = [("X-MS-CLIENT-PRINCIPAL", claims.as_str())];
-        world.call(LIKE.0, LIKE.1, &headers, None).await.expect(status);
-    }
-}
-
 #[tokio::test]
 async fn users_of_two_providers_with_one_id_are_two_users() {
     let (world, _) = blog().await;
@@ -106,24 +85,6 @@ async fn users_of_two_providers_with_one_id_are_two_users() {
     let user = world.call("POST", "/api/users", &google, name).await.expect(201).json();
     assert_eq!(user["id"], "google.ann");
     world.call("PUT", "/api/posts/p1/likes/google.ann", &google, None).await.expect(201);
-}
-
-#[tokio::test]
-async fn headers_that_the_platform_cannot_send_are_refused_in_words() {
-    let (world, _) = blog().await;
-    let long = "A".repeat(100_000);
-    for headers in [
-        &[(PRINCIPAL_ID, "ann"), (PRINCIPAL_ID, "bob")][..],
-        &[(PRINCIPAL_ID, "ann"), ("X-MS-CLIENT-PRINCIPAL", "%%%")],
-        &[(PRINCIPAL_ID, "ann"), ("X-MS-CLIENT-PRINCIPAL", "bm8=")],
-        &[(PRINCIPAL_ID, "ann"), ("X-MS-CLIENT-PRINCIPAL", &long)],
-        &[(PRINCIPAL_ID, &long)],
-    ] {
-        let answer = world.call(LIKE.0, LIKE.1, headers, None).await;
-        let detail = problem(&answer, 401)["detail"].clone();
-        assert!(detail.as_str().unwrap().contains("App Service Authentication"), "{detail}");
-    }
-    problem(&world.call(LIKE.0, LIKE.1, &[(PRINCIPAL_ID, "auth0|1")], None).await, 403);
 }
 
 #[tokio::test]
@@ -185,19 +146,4 @@ async fn a_sign_up_under_lost_answers_creates_one_user() {
         let answer = sign_up(&world, "cy", "Cy").await;
         created(&world, &answer, "/api/users/cy").await;
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn of_many_sign_ups_of_one_caller_at_once_exactly_one_succeeds() {
-    let (world, _) = blog().await;
-    let instances = [world.clone(), world.clone()];
-    let name = |caller| Some(json!({"username": format!("Cy {caller}")}));
-    let cy = &[(PRINCIPAL_ID, "cy")];
-    let answers = at_once(&instances, "POST", "/api/users", cy, name).await;
-    let (new, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 201);
-    assert_eq!(new.len(), 1);
-    for answer in refused {
-        problem(answer, 409);
-    }
-    assert_eq!(world.get("/api/users/cy").await.expect(200).json(), new[0].json());
 }

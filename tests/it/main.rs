@@ -10,7 +10,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-use common::{at_once, budgets, expect, world};
+use common::{budgets, expect, world};
 use tributary::program;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");

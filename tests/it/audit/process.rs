@@ -2,8 +2,6 @@
 
 use futures::future::join_all;
 use serde_json::{Value, json};
-use tributary::blog::audit::BlogKinds;
-use tributary_functions::audit::FindingKind;
 
 use super::{remove, small_blog};
 use crate::handler::run_command;
@@ -89,13 +87,4 @@ async fn an_audit_that_cannot_begin_names_the_reason_with_code_2() {
     let (code, out, _) = run_command("", "audit", &["--help"]).await;
     assert_eq!(code, 0);
     assert!(out.contains("--repair") && out.contains("Exit code"), "{out}");
-}
-
-#[test]
-fn the_docs_have_each_kind() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/audit.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    for kind in FindingKind::SHARED.iter().chain(&BlogKinds::ALL) {
-        assert!(page.contains(&format!("`{kind}`")), "docs/audit.md does not have {kind}");
-    }
 }

@@ -67,15 +67,6 @@ fn every_alert_is_in_the_documents_and_has_a_runbook() {
 }
 
 #[test]
-fn every_query_belongs_to_an_alert() {
-    let alerts = text("infra/modules/log-alerts.bicep");
-    for entry in fs::read_dir(root().join("infra/kql")).unwrap().map(Result::unwrap) {
-        let name = entry.file_name().into_string().unwrap();
-        assert!(alerts.contains(&format!("loadTextContent('../kql/{name}')")), "{name}");
-    }
-}
-
-#[test]
 fn every_stopped_projection_raises_an_alert() {
     let triggers = functions("cosmosDBTrigger");
     assert!(triggers.len() >= 4, "{triggers:?}");

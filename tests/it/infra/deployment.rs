@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     bicep::{Bicep, bicep_files},
-    root, text,
+    text,
 };
 
 /// The text of each resource of a type, with its name, in the order of the file.
@@ -93,18 +93,6 @@ fn no_role_lets_the_app_write_its_packages() {
         let other_container = format!("{container} StringNotEquals '{packages}'");
         assert_eq!(conditions, [format!("(({other_action}) OR ({other_container}))")], "{file}");
     }
-}
-
-#[test]
-fn the_price_of_zones_counts_every_group_of_functions() {
-    let all = cargo_tributary::package::function_folders(&root()).unwrap();
-    let json = all.values().map(|folder| std::fs::read_to_string(folder.join("function.json")));
-    // All HTTP functions are one.
-    let groups = 1 + json.filter(|json| !json.as_ref().unwrap().contains("httpTrigger")).count();
-    let n = 2 * groups;
-    let price = format!("{groups} groups, {n} instances, about {} a month", 20 * n);
-    assert!(text("docs/infrastructure.md").contains(&price), "{price}");
-    assert!(text("docs/operations.md").contains(&format!("{n} instances are there at rest")));
 }
 
 #[test]

@@ -1,14 +1,11 @@
 //! Deleted posts with more comments and likes than one delivery removes.
 
-use std::{
-    num::NonZeroU32,
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 use azure_data_cosmos::TransactionalBatch;
 use serde_json::{Value, json};
-use tributary_functions::{app::AppOptions, cosmos::metered, projection::BackgroundOptions};
-use tributary_local::cosmos::RequestKind::{self, Batch, Query, Replace};
+use tributary_functions::{app::AppOptions, projection::BackgroundOptions};
+use tributary_local::cosmos::RequestKind::{Batch, Query, Replace};
 
 use tributary_testing::interleavings::held;
 
@@ -111,25 +108,4 @@ async fn a_put_with_the_id_of_a_deleted_post_waits_for_a_long_removal() {
     let created = given::post(&world, "p1", "ann").await.expect(201).json();
     assert_eq!(created["likeCount"], 0);
     assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
-}
-
-#[tokio::test]
-async fn a_removal_keeps_its_budget_and_has_low_priority() {
-    let world = deleted_post(200).await;
-    let request_units_per_second = NonZeroU32::new(200);
-    let background = BackgroundOptions { request_units_per_second, ..BackgroundOptions::default() };
-    let paced = world.with_app(AppOptions { background, ..World::options() }).await;
-    let tombstone = tombstone(&world).await;
-    let requests_before = world.endpoint.request_count();
-    let begin = Instant::now();
-    let ((), meter) = metered(deliver(&paced, &tombstone)).await;
-    let spent = meter.request_units();
-    let seconds = begin.elapsed().as_secs_f64();
-    assert_eq!(likes(&world).await, 0);
-    // The last step is not waited for.
-    assert!(spent > 400.0 && seconds >= spent * 0.7 / 200.0, "{spent} RU in {seconds:.1} s");
-    let requests = world.endpoint.requests_since(requests_before);
-    let of_removal = |kind| matches!(kind, RequestKind::Query | RequestKind::Batch);
-    let low = requests.iter().filter(|request| of_removal(request.kind) && request.low_priority);
-    assert!(low.count() >= 8, "{requests:?}");
 }

@@ -4,10 +4,8 @@ use serde_json::json;
 
 use super::given::{self, comment, comment_once};
 use crate::{
-    at_once::{at_once, one_delete_succeeds},
     budgets::budget,
     expect::{bad_fields, charged, created, is_timestamp, is_uuid_v7, problem},
-    world::Answer,
 };
 
 #[tokio::test]
@@ -95,19 +93,6 @@ async fn a_key_belongs_to_the_post_and_the_user() {
 }
 
 #[tokio::test]
-async fn a_key_has_1_to_255_printable_characters() {
-    let world = given::blog().await;
-    for key in ["!", "~", "a b", "\"a, b\" x", &"k".repeat(255)] {
-        comment_once(&world, key, "p1", "bob", "Nice").await.expect(201);
-    }
-    for key in ["", "a\tb", "é", &"k".repeat(256)] {
-        let answer = comment_once(&world, key, "p1", "bob", "Nice").await;
-        assert_eq!(bad_fields(&answer), ["Idempotency-Key"], "{key:?}");
-    }
-    assert_eq!(given::counts(&world, "p1").await, [(5, 0), (5, 0)]);
-}
-
-#[tokio::test]
 async fn a_post_that_is_repeated_after_a_delete_brings_no_comment_back() {
     let world = given::blog().await;
     let first = comment_once(&world, "key", "p1", "bob", "Nice").await.expect(201);
@@ -119,23 +104,6 @@ async fn a_post_that_is_repeated_after_a_delete_brings_no_comment_back() {
     }
     assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
     comment_once(&world, "another key", "p1", "bob", "Nice").await.expect(201);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn one_key_sent_many_times_at_once_makes_one_comment() {
-    let world = given::blog().await;
-    let instances = [world.clone(), world.second_instance().await];
-    for n in 2..7 {
-        let id = format!("p{n}");
-        given::post(&world, &id, "ann").await.expect(201);
-        let path = format!("/api/posts/{id}/comments");
-        let body = |_| Some(json!({"userId": "bob", "content": "Nice"}));
-        let key = &[("idempotency-key", "key")];
-        let answers = at_once(&instances, "POST", &path, key, body).await;
-        let same = |answer: &Answer| answer.status == 201 && answer.text == answers[0].text;
-        assert!(answers.iter().all(same), "{answers:?}");
-        assert_eq!(given::counts(&world, &id).await, [(1, 0), (1, 0)]);
-    }
 }
 
 #[tokio::test]
@@ -201,17 +169,6 @@ async fn an_item_that_is_no_comment_of_the_post_is_not_found() {
     for path in ["p1/comments/like:bob", "p1/comments/-", "-/comments/c"] {
         bad_fields(&world.delete(&format!("/api/posts/{path}")).await);
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn of_many_deletes_of_one_comment_at_once_exactly_one_succeeds() {
-    let world = given::blog().await;
-    let instances = [world.clone(), world.second_instance().await];
-    for _ in 0..10 {
-        let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201);
-        one_delete_succeeds(&instances, comment.header("location")).await;
-    }
-    assert_eq!(given::counts(&world, "p1").await, [(0, 0), (0, 0)]);
 }
 
 #[tokio::test]

@@ -3,10 +3,7 @@
 use serde_json::json;
 
 use super::given::{self, like};
-use crate::{
-    at_once::at_once,
-    expect::{charged, created, is_timestamp, problem},
-};
+use crate::expect::{charged, created, is_timestamp, problem};
 
 #[tokio::test]
 async fn the_first_like_is_created_and_every_further_one_is_the_same() {
@@ -47,22 +44,6 @@ async fn a_body_of_a_like_is_ignored() {
     world.put(path, json!({"userId": "ann", "creationDate": "x"})).await.expect(201);
     world.send_body(("PUT", path), Some("text/plain"), "{").await.expect(200);
     assert_eq!(world.get(path).await.expect(200).json()["userId"], "bob");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn of_many_same_likes_at_once_one_is_created_and_counted() {
-    let world = given::blog().await;
-    let instances = [world.clone(), world.second_instance().await];
-    let path = "/api/posts/p1/likes/bob";
-    for round in 0..10 {
-        let answers = at_once(&instances, "PUT", path, &[], |_| None).await;
-        assert!(answers.iter().all(|answer| matches!(answer.status.as_u16(), 200 | 201)));
-        assert!(answers.iter().all(|answer| answer.text == answers[0].text));
-        let n_created = answers.iter().filter(|answer| answer.status == 201).count();
-        assert_eq!(n_created, 1, "round {round}");
-        assert_eq!(given::counts(&world, "p1").await, [(0, 1), (0, 1)]);
-        world.delete(path).await.expect(204);
-    }
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use tributary_functions::program::Program;
 
 #[path = "../../../../tests/common/mod.rs"]
 mod common;
-use common::{at_once, budgets, expect, world};
+use common::{budgets, expect, world};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 

@@ -8,7 +8,6 @@ use tributary_testing::{checks::conditions::etag, interleavings::held};
 
 use super::given;
 use crate::{
-    at_once::{each_put_is_answered_with_its_own, one_delete_succeeds, one_put_creates},
     expect::{bad_fields, charged, created, is_timestamp, is_uuid_v7, problem},
     world::{Answer, World},
 };
@@ -206,25 +205,6 @@ async fn the_largest_post_can_still_be_edited_and_liked() {
     assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn of_many_puts_at_once_one_creates_and_each_is_answered_with_its_own() {
-    let world = given::blog().await;
-    let instances = [world.clone(), world.second_instance().await];
-    let post = |caller| json!({"userId": "ann", "title": format!("by {caller}"), "content": "C"});
-    for n in 0..3 {
-        let user = |caller| json!({"username": format!("name {n} {caller}")});
-        let path = format!("/api/users/u{n}");
-        one_put_creates(&instances, &path, user).await;
-        let path = format!("/api/posts/u{n}");
-        one_put_creates(&instances, &path, post).await;
-        let user = |caller| json!({"username": format!("other name {n} {caller}")});
-        let path = format!("/api/users/v{n}");
-        each_put_is_answered_with_its_own("username", &instances, &path, user).await;
-        let path = format!("/api/posts/v{n}");
-        each_put_is_answered_with_its_own("title", &instances, &path, post).await;
-    }
-}
-
 #[tokio::test]
 async fn a_user_without_posts_has_an_empty_list_and_an_unknown_user_none() {
     let world = given::blog().await;
@@ -314,41 +294,6 @@ async fn a_put_with_the_id_of_a_deleted_post_makes_a_new_one() {
         world.delete("/api/posts/p1/likes/bob").await.expect(204);
         world.delete(comment.header("location")).await.expect(204);
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn of_many_deletes_of_one_post_at_once_exactly_one_succeeds() {
-    let world = given::blog().await;
-    let instances = [world.clone(), world.second_instance().await];
-    for _ in 0..10 {
-        one_delete_succeeds(&instances, "/api/posts/p1").await;
-        given::post(&world, "p1", "ann").await.expect(201);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_post_deleted_and_made_anew_amid_comments_and_likes_counts_rightly() {
-    let world = given::blog().await;
-    let other = world.second_instance().await;
-    let reactions = (0..60).map(|n| {
-        let world = if n % 2 == 0 { world.clone() } else { other.clone() };
-        tokio::spawn(async move {
-            let answer = match n % 3 {
-                0 => given::comment(&world, "p1", "bob", "Nice").await,
-                1 => given::like(&world, "p1", if n % 2 == 0 { "ann" } else { "bob" }).await,
-                _ => world.delete("/api/posts/p1/likes/bob").await,
-            };
-            assert!(matches!(answer.status.as_u16(), 200 | 201 | 204 | 404), "{}", answer.text);
-        })
-    });
-    let reactions: Vec<_> = reactions.collect();
-    for _ in 0..5 {
-        world.delete("/api/posts/p1").await.expect(204);
-        given::post(&other, "p1", "ann").await.expect(201);
-    }
-    join_all(reactions).await.into_iter().for_each(Result::unwrap);
-    let [shown, listed] = given::counts(&world, "p1").await;
-    assert_eq!(shown, listed);
 }
 
 #[tokio::test]

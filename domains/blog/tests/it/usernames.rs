@@ -3,17 +3,13 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use azure_data_cosmos::options::{ItemWriteOptions, Precondition};
-use futures::future::join_all;
 use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime, format_description::well_known::Rfc3339};
 use tributary_functions::{app::AppOptions, values::Clock};
 use tributary_local::cosmos::{Fault, RequestKind};
 
 use super::given::{self, user};
-use crate::{
-    expect::problem,
-    world::{Answer, World},
-};
+use crate::{expect::problem, world::World};
 
 /// The partitions of the reservations that ann has, in order.
 async fn reserved_for_ann(world: &World) -> Vec<String> {
@@ -138,38 +134,6 @@ async fn a_refused_claim_leaves_its_name_free_and_the_users_own_name_can_be_rele
     user(&world, "carl", "Ann").await.expect(201);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn of_two_claims_of_one_name_at_once_exactly_one_succeeds() {
-    let world = World::new().await;
-    let other = world.second_instance().await;
-    for n in 0..12 {
-        // The pairs are, in turn: two new users, a new user and a renamed one, two renamed users.
-        let a = format!("a{n}");
-        let b = format!("b{n}");
-        if n % 3 > 0 {
-            user(&world, &a, &format!("old {a}")).await.expect(201);
-        }
-        if n % 3 > 1 {
-            user(&other, &b, &format!("old {b}")).await.expect(201);
-        }
-        let upper = format!("NAME{n}");
-        let lower = format!("name{n}");
-        let (first, second) = tokio::join!(
-            tokio::spawn(wish(world.clone(), a.clone(), upper)),
-            tokio::spawn(wish(other.clone(), b.clone(), lower.clone())),
-        );
-        let first = first.unwrap();
-        let second = second.unwrap();
-        let (winner, loser) =
-            if first.status.is_success() { (first, second) } else { (second, first) };
-        assert!(winner.status.is_success(), "no user got {lower}: {}", winner.text);
-        problem(&loser, 409);
-        let names = join_all([&a, &b].map(|id| name_of(&world, id))).await;
-        let holders = names.iter().filter(|name| name.to_lowercase() == lower).count();
-        assert_eq!(holders, 1, "{names:?}");
-    }
-}
-
 #[tokio::test]
 async fn a_reservation_leaked_by_a_crash_is_taken_over() {
     let world = given::blog().await;
@@ -246,10 +210,6 @@ async fn a_user_whose_reservation_was_taken_over_can_still_be_created() {
     let only_new = [("if-none-match", "*")];
     world.call("PUT", "/api/users/late", &only_new, Some(body)).await.expect(201);
     world.get("/api/users/late").await.expect(200);
-}
-
-async fn wish(world: World, id: String, name: String) -> Answer {
-    user(&world, &id, &name).await
 }
 
 async fn name_of(world: &World, id: &str) -> String {

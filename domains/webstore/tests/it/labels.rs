@@ -1,12 +1,12 @@
 //! Categories and tags.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tributary_local::cosmos::RequestKind::{Create, Replace};
 use tributary_testing::interleavings::amid;
 
 use super::given::{self, KINDS, deliver, item, label, names, product};
 use crate::{
-    expect::{bad_fields, created, members, problem},
+    expect::{bad_fields, created, problem},
     world::World,
 };
 
@@ -29,19 +29,6 @@ async fn a_put_creates_and_then_renames() {
         // The same name again is no new version.
         let same = label(&world, &path, "Crimson").await.expect(200);
         assert_eq!(same.header("etag"), renamed.header("etag"));
-    }
-}
-
-#[tokio::test]
-async fn a_bad_id_is_named_and_other_fields_are_ignored() {
-    let world = World::new().await;
-    for (list, kind) in KINDS {
-        let put = async |id: &str, body: Value| world.put(&format!("/api/{list}/{id}"), body).await;
-        put("red", json!({"name": "Red", "version": 7, "unknown": 1})).await.expect(201);
-        let fields = bad_fields(&put("-red", json!({"name": "Red"})).await);
-        assert_eq!(fields, [format!("{kind}Id")]);
-        let there = world.get(&format!("/api/{list}/red")).await.json();
-        assert_eq!(members(&there), ["id", "name"]);
     }
 }
 

@@ -2,10 +2,7 @@
 
 use futures::future::join_all;
 use serde_json::{Value, json};
-use tributary_local::cosmos::{
-    Fault,
-    RequestKind::{Batch, Query},
-};
+use tributary_local::cosmos::{Fault, RequestKind::Batch};
 
 use super::given::{self, counts, line, order_of, order_once};
 use crate::expect::{bad_fields, charged, created, is_timestamp, is_uuid_v7, problem};
@@ -134,23 +131,6 @@ async fn a_post_that_is_repeated_after_a_delete_brings_no_order_back() {
         world.delete(path).await.expect(204);
     }
     problem(&order_once(&other, "j", "ann", &lines).await, 404);
-}
-
-#[tokio::test]
-async fn orders_are_listed_newest_first_page_by_page() {
-    let world = given::shop().await;
-    let path = "/api/customers/ann/orders";
-    assert!(world.list_by(path, 5).await.is_empty());
-    let mut orders = Vec::new();
-    for _ in 0..7 {
-        orders.insert(0, given::order(&world, "ann").await.expect(201).json());
-    }
-    given::order(&world, "bob").await.expect(201);
-    for limit in [1, 3, 7, 100] {
-        assert_eq!(world.list_by(path, limit).await, orders, "{limit}");
-    }
-    let (_, requests) = world.requests_of(async { world.get(path).await.expect(200) }).await;
-    assert!(requests.len() == 1 && requests[0].kind == Query && requests[0].names_partition_key);
 }
 
 #[tokio::test]

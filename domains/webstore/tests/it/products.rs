@@ -7,10 +7,7 @@ use tributary_local::cosmos::{
 };
 
 use super::given::{self, item, label, path, product};
-use crate::{
-    expect::{bad_fields, created, problem},
-    world::World,
-};
+use crate::expect::{bad_fields, created, problem};
 
 #[tokio::test]
 async fn a_product_has_the_names_of_its_category_and_its_tags() {
@@ -125,27 +122,6 @@ async fn labels_that_another_instance_has_just_created_are_found() {
     problem(&other().await.delete("/api/tags/blue").await, 409);
     other().await.delete(&path("parts", "p1")).await.expect(204);
     other().await.delete("/api/tags/blue").await.expect(204);
-}
-
-#[tokio::test]
-async fn products_are_listed_by_name_page_by_page_and_each_page_is_one_request() {
-    let world = given::catalog_in(World::with_partitions(3).await).await;
-    let names = ["B", "Z", "a", "a", "ab", "é", "Ｂ", "🚲"];
-    for (n, name) in names.iter().enumerate().rev() {
-        let body = json!({"sku": "s", "name": name, "price": n, "tagIds": ["red"]});
-        world.put(&path("parts", &format!("p{n}")), body).await.expect(201);
-    }
-    let list = "/api/categories/parts/products";
-    for limit in [1, 3, 100] {
-        let items = world.list_by(list, limit).await;
-        let ids: Vec<_> = items.iter().map(|item| item["id"].as_str().unwrap()).collect();
-        assert_eq!(ids, ["p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"]);
-    }
-    let requests_before = world.endpoint.request_count();
-    let items = world.list(list).await;
-    assert_eq!(world.endpoint.request_count() - requests_before, 1);
-    let item = world.get(&path("parts", "p7")).await.expect(200).json();
-    assert_eq!(items[7], item);
 }
 
 #[tokio::test]

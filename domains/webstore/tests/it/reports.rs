@@ -1,7 +1,6 @@
 //! The leaderboard and the report of top customers.
 
 use serde_json::json;
-use tributary_local::cosmos::RequestKind::Query;
 
 use super::given;
 use crate::{
@@ -126,17 +125,6 @@ async fn a_report_has_customers_and_counts_and_nothing_private() {
     for private in ["ann@example.com", "emailAddress", "phoneNumber", "addresses"] {
         assert!(!copy.contains(private), "{copy}");
     }
-}
-
-#[tokio::test]
-async fn the_leaderboard_is_one_request_in_one_partition() {
-    let world = given::shop_in(World::with_partitions(4).await).await;
-    world.settle().await;
-    ranking(&world, "leaderboard").await;
-    let (_, requests) = world.requests_of(ranking(&world, "leaderboard")).await;
-    assert!(requests.len() == 1 && requests[0].kind == Query && requests[0].names_partition_key);
-    let (_, requests) = world.requests_of(ranking(&world, "query")).await;
-    assert!(requests.len() >= 4 && requests.iter().all(|request| request.container == "customer"));
 }
 
 #[tokio::test]

@@ -1,37 +1,10 @@
 //! What answers say to caches, which know an answer by its URL. The check `access_by_caller` has each function.
 
-use tributary_testing::{answers::is_etag, problems::problem};
+use tributary_testing::problems::problem;
 
 use crate::given;
 
 const LIST: &str = "/api/newest-rooms";
-
-#[tokio::test]
-async fn a_reader_that_has_a_list_already_gets_no_bytes_until_it_changes() {
-    let world = given::rooms().await;
-    world.settle().await;
-    for path in ["/api/people/ann/rooms?limit=1", "/api/dead-letters", "/api/openapi.json", LIST] {
-        let list = world.get(path).await.expect(200);
-        let known = list.header("etag");
-        is_etag(known);
-        for (method, known) in
-            [("GET", known), ("GET", &format!("\"0\", W/{known}")), ("HEAD", "*")]
-        {
-            let headers = [("if-none-match", known)];
-            let answer = world.call(method, path, &headers, None).await.expect(304);
-            assert_eq!((answer.text.as_str(), answer.header("content-type")), ("", ""));
-            for header in ["etag", "cache-control", "vary", "x-ms-request-charge"] {
-                assert_eq!(answer.header(header), list.header(header), "{method} {path}");
-            }
-        }
-    }
-    let before = world.get(LIST).await;
-    given::titled(&world, "r1", "ann", "Edited").await.expect(200);
-    world.settle().await;
-    let headers = [("if-none-match", before.header("etag"))];
-    let changed = world.call("GET", LIST, &headers, None).await.expect(200);
-    assert!(changed.text.contains("Edited") && changed.header("etag") != before.header("etag"));
-}
 
 #[tokio::test]
 async fn a_refusal_and_an_answer_that_is_behind_are_kept_as_the_callers_of_the_function_allow() {
