@@ -176,8 +176,10 @@ fn unpack_packages(target: &Path, packages: &Path) -> anyhow::Result<String> {
 
 /// The profile of the workspace and of the app, so that dependencies are built once for both.
 const PROFILE: &str = "[profile.dev]\ndebug = false\n\
+                       debug-assertions = false\noverflow-checks = true\n\
                        [profile.dev.package]\n\
-                       \"*\" = { debug-assertions = false, overflow-checks = false }\n\
+                       \"*\" = { overflow-checks = false }\n\
+                       rustls-pki-types.opt-level = 3\n\
                        azure_data_cosmos_driver.opt-level = 1\n\
                        serde_json.opt-level = 1\n";
 
