@@ -1,71 +1,17 @@
-//! The audit beside live traffic.
+//! The audit beside changes. That of the news has a story beside live traffic.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::Notify;
 use tributary::blog::{self, Blog};
 use tributary_functions::audit::{AuditOptions, Finding, Listener};
 
-use super::{audit_within, findings, in_short, remove, stray_like};
+use super::{findings, in_short, remove, stray_like};
 use crate::{
-    blog::{comment, like, post, user},
+    blog::{comment, post, user},
     world::World,
 };
-
-/// Sends commands and delivers changes, without end.
-async fn traffic(world: &World, from: u32) {
-    for n in from.. {
-        round(world, n).await;
-    }
-}
-
-async fn round(world: &World, n: u32) {
-    for author in ["ann", "bob"] {
-        commands(world, author, n).await;
-    }
-    world.settle().await;
-}
-
-/// Returns the time that the change feed may take here: three rounds of the traffic, on a machine
-/// this busy. The change feed needs one round.
-async fn patience(world: &World, from: u32) -> Duration {
-    let begin = Instant::now();
-    round(world, from).await;
-    (begin.elapsed() * 3).max(Duration::from_millis(200))
-}
-
-async fn audit_beside(world: &World, from: u32, repair: bool) -> Vec<Finding> {
-    let settle = patience(world, from).await;
-    tokio::select! {
-        (findings, _) = audit_within(world, settle, repair) => findings,
-        () = traffic(world, from + 1) => Vec::new(),
-    }
-}
-
-async fn commands(world: &World, author: &str, n: u32) {
-    let id = format!("{author}-{n}");
-    post(world, &id, author).await.expect(201);
-    comment(world, &id, author, "Well.").await.expect(201);
-    comment(world, "p1", author, "Busy.").await.expect(201);
-    like(world, &id, author).await;
-    let text = json!({"userId": author, "title": n.to_string(), "content": "edited"});
-    world.put(&format!("/api/posts/{id}"), text).await.expect(200);
-    if n.is_multiple_of(3) {
-        world.delete(&format!("/api/posts/{id}")).await.expect(204);
-    }
-    // One post comes and goes, each time of the other author.
-    if world.get("/api/posts/again").await.json()["userId"] != author {
-        world.delete("/api/posts/again").await;
-        post(world, "again", author).await.expect(201);
-        comment(world, "again", author, "Mine.").await.expect(201);
-    }
-    if n.is_multiple_of(5) {
-        user(world, author, &format!("{author} after {n}")).await.expect(200);
-    }
-    // The audit has to run, too.
-    tokio::time::sleep(Duration::from_millis(2)).await;
-}
 
 async fn world() -> World {
     let world = World::with_partitions(2).await;
@@ -77,26 +23,6 @@ async fn world() -> World {
     comment(&world, "p1", "ann", "Lost.").await.expect(201);
     world.settle().await;
     world
-}
-
-#[tokio::test]
-async fn an_audit_beside_live_traffic_reports_lasting_divergences_only() {
-    let world = world().await;
-    let comment = world.list("/api/posts/p1/comments").await[0]["id"].clone();
-    assert_eq!(audit_beside(&world, 0, false).await, []);
-
-    // A post that is commented on all the time, and one without any change.
-    remove(&world, ("posts", "p1", comment.as_str().unwrap())).await;
-    remove(&world, ("users", "cy", "post:p2")).await;
-    let findings = audit_beside(&world, 10_000, true).await;
-    let mut found: Vec<_> = findings.iter().map(in_short).collect();
-    found.sort();
-    assert_eq!(found, ["copy-missing users cy post:p2", "count-differs posts p1 p1"]);
-    assert!(findings.iter().all(Finding::is_repaired), "{findings:?}");
-
-    world.settle().await;
-    let (after, _) = audit_within(&world, Duration::ZERO, false).await;
-    assert_eq!(after, []);
 }
 
 /// A listener that signals when so many items were read, and keeps the findings of each report.

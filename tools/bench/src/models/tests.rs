@@ -1,9 +1,6 @@
-//! The models on the local endpoint: equal answers, the items of the product, and V3 as flat as the article says.
+//! The models on the local endpoint: equal answers.
 
-use std::time::Duration;
-
-use tributary::blog::{self, Blog};
-use tributary_functions::audit::{AuditOptions, Finding};
+use tributary::blog;
 
 use super::{
     requests::RequestKind::{C2, C3, C4, Q1, Q2, Q3, Q4, Q5, Q6},
@@ -67,38 +64,4 @@ async fn the_three_models_answer_alike() {
         assert_eq!(v1.len(), other.len());
         v1.iter().zip(&other).for_each(|(v1, other)| assert_eq!(v1, other));
     }
-}
-
-#[tokio::test]
-async fn the_loaded_items_of_v3_are_those_of_the_product() {
-    // More posts than fit into the feed.
-    let mut data_sets = (1..).map(|users| DataSet::generate(users, 3));
-    let data = data_sets.find(|data| data.posts.len() > 100).unwrap();
-    let loaded = Loaded::<V3>::new(&data, 2).await.unwrap();
-    let options = AuditOptions { settle: Duration::ZERO, repair: false };
-    let mut findings: Vec<Finding> = Vec::new();
-    let runtime = Some(loaded.endpoint.runtime().await.unwrap());
-    let cosmos = Cosmos::new(loaded.endpoint.account(), runtime, DATABASE.to_owned());
-    let audit = blog::audit::audit(&Blog::new(&cosmos));
-    let summary = audit.run(options, &mut findings).await.unwrap();
-    assert_eq!(findings, []);
-    assert!(summary.items > 2 * (data.users.len() + data.posts.len()) as u64);
-}
-
-#[tokio::test]
-async fn v3_stays_flat_where_v1_grows() {
-    // Without comments and likes: else V1 has a lookup for each of a random post's.
-    let small = rows(1, &DataSet::generate(1, 0), 1).await.unwrap();
-    let large = rows(1, &DataSet::generate(3, 0), 3).await.unwrap();
-    for (small, large) in small.iter().zip(&large) {
-        let is_fan_out = matches!(small.kind, Q3 | Q6);
-        let [before, after] = [small, large].map(|row| row.store[0]);
-        match small.model {
-            3 => assert!((before - after).abs() < 1e-9, "{:?} of V3", small.kind),
-            _ => assert_eq!(after > before, is_fan_out, "{:?} of V{}", small.kind, small.model),
-        }
-    }
-    let feed: Vec<f64> =
-        large.iter().filter(|row| row.kind == Q6).map(|row| row.request_units).collect();
-    assert!(feed[0] > 10.0 * feed[2], "{feed:?}");
 }
