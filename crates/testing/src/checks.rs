@@ -11,7 +11,7 @@
 //! | [`conditions`] | each function is read, put and deleted under the conditions of its callers |
 //! | [`answered_as_the_first_time`] | a request that the host repeats is carried out once |
 //! | [`budget_spent_anywhere`] | a command that reaches its budget is a 503 and can be repeated |
-//! | [`at_other_instances`] | an instance whose replica is behind gives no outdated answer |
+//! | [`stale_replicas_refuse_nothing`] | an instance whose replica is behind refuses no request for an old state |
 //! | [`OwnWrites`] | a caller with a consistency token sees its own writes in each list, at any instance |
 //! | [`lists`] | a list shows each item once, leaves unreadable ones out, and refuses forged cursors |
 //! | [`shapes`] | a stored shape changes with a sample, and today's code reads the samples of all releases |
@@ -43,7 +43,7 @@ pub use self::{
     examples::send_examples,
     own_writes::OwnWrites,
     refusals::bad_requests_are_refused,
-    repeats::{answered_as_the_first_time, at_other_instances},
+    repeats::{answered_as_the_first_time, stale_replicas_refuse_nothing},
     secrets::{no_output_has_a_secret, secrets_stay_inside},
 };
 

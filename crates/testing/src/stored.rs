@@ -11,6 +11,13 @@ use tributary_local::cosmos::FrozenReplica;
 
 use crate::{AppUnderTest, World};
 
+/// Returns the options of queries that see the latest committed state.
+pub(crate) fn reading_latest() -> QueryOptions {
+    let mut latest = OperationOptions::default();
+    latest.read_consistency_strategy = Some(ReadConsistencyStrategy::LatestCommitted);
+    QueryOptions::default().with_operation_options(latest)
+}
+
 /// Poisoned and stale stores.
 impl<A: AppUnderTest> World<A> {
     /// Returns an item in its latest committed state; [`Value::Null`] where there is none.
@@ -19,13 +26,13 @@ impl<A: AppUnderTest> World<A> {
     ///
     /// When items of several partitions have this id.
     pub async fn item(&self, container: &str, id: &str) -> Value {
-        let mut latest = OperationOptions::default();
-        latest.read_consistency_strategy = Some(ReadConsistencyStrategy::LatestCommitted);
-        let options = QueryOptions::default().with_operation_options(latest);
         let query = Query::from("SELECT * FROM c WHERE c.id = @id").with_parameter("@id", id);
         let client = self.container(container).await;
-        let items =
-            client.query_items::<Value>(query.unwrap(), FeedScope::full_container(), Some(options));
+        let items = client.query_items::<Value>(
+            query.unwrap(),
+            FeedScope::full_container(),
+            Some(reading_latest()),
+        );
         let mut items: Vec<Value> = items.await.unwrap().try_collect().await.unwrap();
         assert!(
             items.len() < 2,

@@ -389,7 +389,11 @@ impl<A: AppUnderTest> World<A> {
     pub async fn items(&self, container: &str) -> Vec<Value> {
         let scope = FeedScope::full_container();
         let items = self.container(container).await;
-        let items = items.query_items::<Value>(Query::from("SELECT * FROM c"), scope, None);
+        let items = items.query_items::<Value>(
+            Query::from("SELECT * FROM c"),
+            scope,
+            Some(crate::stored::reading_latest()),
+        );
         items.await.unwrap().try_collect().await.unwrap()
     }
 

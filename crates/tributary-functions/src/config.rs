@@ -268,6 +268,15 @@ mod tests {
     }
 
     #[test]
+    fn a_required_setting_has_its_example_only_where_nothing_is_served() {
+        let required = |settings: Settings<'_>| settings.required("Sign__Key", "an example");
+        assert_eq!(required(Settings::NONE).as_deref(), Ok("an example"));
+        assert_eq!(required(Settings::new(&|_| Some("a key".into()))).as_deref(), Ok("a key"));
+        let missing = required(Settings::ENVIRONMENT).unwrap_err().to_string();
+        assert_eq!(missing, "Sign__Key is missing. Set it.");
+    }
+
+    #[test]
     fn a_bad_value_is_refused_in_a_sentence_with_the_setting_and_without_the_value() {
         let numbers = ["0", "-1", "1.5", "many", "10001", "99999999999"];
         let rates = ["-1", "1.5", "fast", "99999999999"];

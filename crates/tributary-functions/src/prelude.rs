@@ -13,14 +13,14 @@ pub use crate::{
     audit::Audit,
     config::ConfigError,
     cosmos::{
-        Attempt, Container, Cosmos, Query, ReadResult, Reads, Scope, StoreError, Stored, confirm,
-        containers, retry,
+        Attempt, Container, Cosmos, ETag, Query, ReadResult, Reads, Reason, Scope, StoreError,
+        Stored, Transaction, containers, retry,
     },
     domain::{Context, Domain, bind},
     engines::{
         child_list::{ChildList, DateRange, ListOrder, SortKey},
         command::{DesiredItem, ItemSlot, PutStep, WrittenItem},
-        counted_children::{Changes, CountedChildren, Family, FamilyRequest},
+        counted_children::{Changes, CountedChildren, CreateOutcome, Family, FamilyRequest},
         idempotency::{IdempotencyKey, RecentCommands, RemembersCommands, remembers},
         tombstone,
     },
@@ -31,15 +31,15 @@ pub use crate::{
         QueryParameter, StoredItems, delete, from_form, get, new_id, post, put,
     },
     projection::{
-        ChangeFeedItem, Origin, VersionedCopy,
+        ChangeFeedItem, Effect, Origin, Projection, VersionedCopy,
         aggregate::{self, Aggregate, AggregateProjection, Contribution},
-        copies::{Copies, CopyProjection},
+        copies::{AuditedCopies, Copies, CopyProjection},
         fan_out::{
             self, Continuation, FanOut, FanOutProjection, RepairProjection, Repairs, Update,
         },
     },
     values::{
-        CommandId, Timestamp, checked_text, id_rule, item_types, length_rule,
+        CommandId, Timestamp, check_length, checked_text, id_rule, item_types, length_rule,
         may_be_rewritten_by_host,
     },
 };

@@ -5,7 +5,7 @@ use axum::{
     extract::{RawQuery, State},
 };
 use tributary_functions::{
-    cosmos::{Query, Scope, confirm},
+    cosmos::{Query, Scope},
     engines::child_list::{ChildList, ListOrder, SortKey},
     http::{
         ApiError, Conditions, ItemResponse, List, PageRequest, Params, StoredItems, found, limit_of,
@@ -28,11 +28,7 @@ pub async fn get_user(
     Params(id): Params<UserId>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicUser>, ApiError> {
-    let find = async |reads| {
-        let user = blog.reading(reads).user_slot(&id).await?.live();
-        user.ok_or(ApiError::NotFound("user"))
-    };
-    let user = confirm(find).await?;
+    let user = blog.user_slot(&id).await?.live().ok_or(ApiError::NotFound("user"))?;
     Ok(found(&conditions, &user.item.public, &user.etag))
 }
 
@@ -66,7 +62,7 @@ pub async fn get_post(
     Params(id): Params<PostId>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicPost>, ApiError> {
-    let post = confirm(async |reads| blog.reading(reads).post(&id).await).await?;
+    let post = blog.post(&id).await?;
     Ok(found(&conditions, &post.item.public, &post.etag))
 }
 
@@ -117,12 +113,8 @@ pub async fn get_comment(
     Params((post_id, comment_id)): Params<(PostId, CommentId)>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicComment>, ApiError> {
-    let find = async |reads| {
-        let comment =
-            blog.reading(reads).live_reaction::<Comment>(&post_id, comment_id.as_str()).await?;
-        comment.ok_or(ApiError::NotFound("comment"))
-    };
-    let comment = confirm(find).await?;
+    let comment = blog.live_reaction::<Comment>(&post_id, comment_id.as_str()).await?;
+    let comment = comment.ok_or(ApiError::NotFound("comment"))?;
     Ok(found(&conditions, &comment.item.public, &comment.etag))
 }
 
@@ -132,11 +124,8 @@ pub async fn get_like(
     Params((post_id, user_id)): Params<(PostId, UserId)>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicLike>, ApiError> {
-    let find = async |reads| {
-        let like = blog.reading(reads).live_reaction::<Like>(&post_id, &like_id(&user_id)).await?;
-        like.ok_or(ApiError::NotFound("like"))
-    };
-    let like = confirm(find).await?;
+    let like = blog.live_reaction::<Like>(&post_id, &like_id(&user_id)).await?;
+    let like = like.ok_or(ApiError::NotFound("like"))?;
     Ok(found(&conditions, &like.item.public, &like.etag))
 }
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use quick_cache::sync::Cache;
 use tributary_functions::{
-    cosmos::{Container, Cosmos, ETag, ReadResult, Reads, StoreError, Stored, confirm, containers},
+    cosmos::{Container, Cosmos, ETag, ReadResult, Reads, StoreError, Stored, containers},
     engines::{command::ItemSlot, counted_children::CountedChildren},
     http::ApiError,
     values::{Clock, Timestamp},
@@ -58,12 +58,6 @@ impl Blog {
             reactions: CountedChildren::new(posts),
             reads: Reads::Session,
         }
-    }
-
-    /// Returns the name and version of an author, as of at most half a minute ago. The absence of the
-    /// user is confirmed, for a command that has read nothing else before.
-    pub(super) async fn confirmed_author(&self, user_id: &UserId) -> Result<Author, ApiError> {
-        confirm(async |reads| self.reading(reads).author(user_id).await).await
     }
 
     /// Returns the name and version of an author, as of at most half a minute ago.

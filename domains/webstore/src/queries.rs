@@ -7,7 +7,7 @@ use axum::{
 use schemars::JsonSchema;
 use serde::Serialize;
 use tributary_functions::{
-    cosmos::{Query, Reads, Scope, confirm},
+    cosmos::{Query, Scope},
     engines::{
         child_list::{ChildList, ListOrder, SortKey},
         name_list::{NameKey, NameList},
@@ -32,11 +32,8 @@ pub async fn get_label<Id: LabelId>(
     Params(id): Params<Id>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicLabel>, ApiError> {
-    let find = async |reads| {
-        let label = store.reading(reads).live_label(Id::KIND, id.as_ref()).await?;
-        label.ok_or(ApiError::NotFound(Id::KIND.as_str()))
-    };
-    let label = confirm(find).await?;
+    let label = store.live_label(Id::KIND, id.as_ref()).await?;
+    let label = label.ok_or(ApiError::NotFound(Id::KIND.as_str()))?;
     Ok(found(&conditions, &label.item.public, &label.etag))
 }
 
@@ -58,11 +55,8 @@ pub async fn get_product(
     Params((category_id, id)): Params<(CategoryId, ProductId)>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
-    let find = async |reads| {
-        let product = store.reading(reads).product(&category_id, &id).await?;
-        product.ok_or(ApiError::NotFound("product"))
-    };
-    let product = confirm(find).await?;
+    let product = store.product(&category_id, &id).await?;
+    let product = product.ok_or(ApiError::NotFound("product"))?;
     Ok(found(&conditions, &product.item.public(), &product.etag))
 }
 
@@ -84,12 +78,8 @@ pub async fn list_products(
     let key = |product: &PublicProduct| NameKey::new(&product.name, product.id.as_str());
     let list = page.of_names(&PRODUCT_LIST, &store.products, category_id.as_str(), key).await?;
     if list.is_empty() {
-        let exists = async |reads| {
-            let store = store.reading(reads);
-            let category = store.live_label(LabelKind::Category, category_id.as_str()).await?;
-            category.ok_or(ApiError::NotFound("category"))
-        };
-        confirm(exists).await?;
+        let category = store.live_label(LabelKind::Category, category_id.as_str()).await?;
+        category.ok_or(ApiError::NotFound("category"))?;
     }
     Ok(Json(list))
 }
@@ -123,32 +113,19 @@ pub async fn get_customer(
     let included = parameter_of(query.as_deref(), "include")?;
     match included.as_deref() {
         None => {
-            let find = async |reads| {
-                let customer = store.reading(reads).public_customer(&id).await?;
-                let customer = customer.ok_or(ApiError::NotFound("customer"))?;
-                Ok(found(&conditions, &CustomerAnswer::Alone(customer.item), &customer.etag))
-            };
-            confirm(find).await
+            let customer = store.public_customer(&id).await?;
+            let customer = customer.ok_or(ApiError::NotFound("customer"))?;
+            Ok(found(&conditions, &CustomerAnswer::Alone(customer.item), &customer.etag))
         }
         Some("orders") => {
-            let find = async |reads| with_orders(&store, &id, reads).await;
-            Ok(Json(confirm(find).await?).into())
+            let id = id.as_str();
+            let customers = &store.customers;
+            let list = ORDER_LIST.with_parent(customers, id, MAX_INCLUDED_ORDERS, CUSTOMER_OBJECT);
+            let (customer, orders) = list.await?.ok_or(ApiError::NotFound("customer"))?;
+            Ok(Json(CustomerAnswer::WithOrders { customer, orders }).into())
         }
         Some(_) => Err(ApiError::invalid("include", "must be `orders`")),
     }
-}
-
-/// Returns a customer and its newest orders, from one query.
-async fn with_orders(
-    store: &WebStore,
-    id: &CustomerId,
-    reads: Reads,
-) -> Result<CustomerAnswer, ApiError> {
-    let container = store.customers.reading(reads);
-    let list =
-        ORDER_LIST.with_parent(&container, id.as_str(), MAX_INCLUDED_ORDERS, CUSTOMER_OBJECT);
-    let (parent, children) = list.await?.ok_or(ApiError::NotFound("customer"))?;
-    Ok(CustomerAnswer::WithOrders { customer: parent, orders: children })
 }
 
 /// Returns an order: one point read.
@@ -159,12 +136,9 @@ pub async fn get_order(
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicOrder>, ApiError> {
     actor.must_be(customer_id.as_str())?;
-    let find = async |reads| {
-        let order = store.reading(reads).order(&customer_id, &id).await?;
-        let order = order.ok_or(ApiError::NotFound("order"))?;
-        Ok(found(&conditions, &order.item.public, &order.etag))
-    };
-    confirm(find).await
+    let order = store.order(&customer_id, &id).await?;
+    let order = order.ok_or(ApiError::NotFound("order"))?;
+    Ok(found(&conditions, &order.item.public, &order.etag))
 }
 
 /// The list of a customer's orders, newest first. In the alphabet the type `salesOrder` comes after

@@ -44,6 +44,8 @@ pub struct FunctionApp {
 /// When a tool is missing, the handler does not build, it needs a newer glibc than the Functions images
 /// have, or a file cannot be written.
 pub fn build(root: &Path, profile: &str, install_tools: bool) -> anyhow::Result<FunctionApp> {
+    // cargo-zigbuild starts zig in the folder of each crate that it links.
+    let root = &std::path::absolute(root)?;
     let layout = AppLayout::read(root)?;
     let out = root.join("target");
     let zigbuild = cargo_zigbuild(&out.join("tools"), install_tools)?;

@@ -1,8 +1,11 @@
 //! Requests that the host repeats, and requests at another instance.
 
 use futures::future::join_all;
-use serde_json::Value;
 
+use super::{
+    containers,
+    examples::{Example, Examples},
+};
 use crate::{AppUnderTest, World};
 
 /// The most times that the host repeats a request without a body when the connection to the handler
@@ -33,17 +36,44 @@ pub async fn answered_as_the_first_time<A: AppUnderTest>(
     }
 }
 
-/// Sends requests, each as method, path, body and expected status, each to an instance that has seen no
-/// earlier write.
+/// Checks that no request is refused for the state of a replica that is behind, by the examples of the OpenAPI
+/// document.
 ///
-/// A story makes the containers [stale](World::stale_reads), writes through one instance, and asks the
-/// others here.
-pub async fn at_other_instances<A: AppUnderTest>(
-    world: &World<A>,
-    requests: impl IntoIterator<Item = (&str, &str, Option<Value>, u16)>,
-) {
-    for (method, path, body, status) in requests {
-        let answer = world.second_instance().await.call(method, path, &[], body).await;
-        assert_eq!(answer.status.as_u16(), status, "{method} {path}: {}", answer.text);
-    }
+/// The replicas of all containers show nothing that the check writes, and each request comes to an instance that
+/// has seen no earlier write. Items that one instance creates are found, edited under their ETags and deleted at
+/// others.
+///
+/// # Panics
+///
+/// When a function does not take its example.
+pub async fn stale_replicas_refuse_nothing<A: AppUnderTest>() {
+    let world = World::<A>::new().await;
+    // The leases are those of the host.
+    let stale = containers::<A>().into_iter().filter(|container| container != "leases");
+    let _stale: Vec<_> = stale.map(|container| world.stale_reads(&container)).collect();
+    let send =
+        async |_: &Examples, one: &Example| one.send(&world.second_instance().await, &[]).await;
+    let create = async |examples: &Examples, one: &Example| {
+        let created = send(examples, one).await;
+        let function = &one.of.function;
+        if created.status.is_success()
+            && function.method == "PUT"
+            && function.signature.is_conditional
+        {
+            let other = world.second_instance().await;
+            let etag = Some(("if-match", created.header("etag")));
+            let etag = etag.filter(|(_, etag)| !etag.is_empty());
+            let edit = examples.edit(&one.of);
+            let edited = other.call("PUT", &one.path, etag.as_slice(), edit).await;
+            let line = one.of.line();
+            assert!(edited.status.is_success(), "PUT {}: {}; see {line}", one.path, edited.text);
+        }
+        created
+    };
+    let mut examples = Examples::of::<A>("");
+    examples.create(&world, create).await;
+    world.settle().await;
+    examples.read(send).await;
+    examples.delete(send).await;
+    examples.all_have_succeeded();
 }

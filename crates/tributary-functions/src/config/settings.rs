@@ -6,7 +6,11 @@ use crate::http::{AdmissionOptions, ConsistencyOptions};
 
 /// The app settings. An empty setting counts as not set.
 #[derive(Clone, Copy)]
-pub struct Settings<'a>(&'a dyn Fn(&str) -> Option<String>);
+pub struct Settings<'a> {
+    look_up: &'a dyn Fn(&str) -> Option<String>,
+    /// True for an app that serves, and so has all settings that it requires.
+    is_complete: bool,
+}
 
 /// A setting that is missing or bad, in one sentence that never has its value.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,21 +26,30 @@ impl ConfigError {
 
 impl Settings<'static> {
     /// The environment, where the Functions host puts app settings.
-    pub(crate) const ENVIRONMENT: Self = Self(&|name| env::var(name).ok());
+    pub(crate) const ENVIRONMENT: Self =
+        Self { look_up: &|name| env::var(name).ok(), is_complete: true };
 
-    /// No settings: each has its default.
-    pub const NONE: Self = Self(&|_| None);
+    /// No settings: each has its default, or its example if the app requires it.
+    pub const NONE: Self = Self { look_up: &|_| None, is_complete: false };
 }
 
 impl<'a> Settings<'a> {
-    /// Creates settings from a function that looks one up by its name.
+    /// Creates settings, for a test, from a function that looks one up by its name.
     pub fn new(look_up: &'a dyn Fn(&str) -> Option<String>) -> Self {
-        Self(look_up)
+        Self { look_up, is_complete: false }
     }
 
     /// Returns a setting as it was written; `None` if it is not set.
     pub fn text(self, name: &str) -> Option<String> {
-        (self.0)(name).filter(|value| !value.trim().is_empty())
+        (self.look_up)(name).filter(|value| !value.trim().is_empty())
+    }
+
+    /// Returns a setting without which the app does not serve. The commands `functions` and `openapi` and tests
+    /// run without settings, and get the example.
+    pub fn required(self, name: &str, example: &str) -> Result<String, ConfigError> {
+        let example = || (!self.is_complete).then(|| example.to_owned());
+        let text = self.text(name).or_else(example);
+        text.ok_or_else(|| ConfigError::new(format!("{name} is missing. Set it.")))
     }
 
     pub(crate) fn is_development(self) -> bool {

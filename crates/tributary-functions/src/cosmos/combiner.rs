@@ -39,6 +39,7 @@ use tokio::{runtime::Handle, sync::oneshot, task::yield_now};
 use super::{
     budget::without_limits,
     meter::{CostShare, metered_apart},
+    retry::note_write,
     session::{Captures, SeenPositions, current_captures, in_no_session},
 };
 use crate::telemetry::{TraceScope, WorkDetail, followed};
@@ -135,6 +136,7 @@ impl<C: Combine> Combiner<C> {
         key: C::Key,
         operation: C::Operation,
     ) -> Result<C::Outcome, GroupPanicked> {
+        note_write();
         let (answer, answered) = oneshot::channel();
         let scope = TraceScope::current();
         let captures = current_captures();

@@ -25,6 +25,7 @@ use super::{
     Cosmos, ETag, JsonText, Reads, Refusal, StoreError, Stored, Transaction,
     budget::check_request_budget,
     meter::{metered, timed, timed_sync},
+    retry::{decides_on_latest, note_session_read, note_write},
     session::{capture, capture_none, request_reads_latest},
     transaction::if_match,
 };
@@ -275,6 +276,7 @@ impl Container {
         Box::pin(async move {
             let whole = |error: StoreError| Refusal { operation: None, error };
             let client = self.client().await.map_err(whole)?;
+            note_write();
             let options = BatchOptions::default().with_operation_options((*self.options).clone());
             let Transaction { partition, batch, states, documents, .. } = transaction;
             let call = client.execute_transactional_batch(batch, Some(options));
@@ -316,10 +318,14 @@ impl Container {
     }
 
     pub(super) fn read_options(&self) -> (OperationOptions, Option<SessionToken>) {
-        let reads = if request_reads_latest() { Reads::Latest } else { Reads::Session };
+        let is_latest = request_reads_latest() || decides_on_latest();
+        let reads = if is_latest { Reads::Latest } else { Reads::Session };
         let options = (*self.reading(reads).options).clone();
         // The latest committed state has all positions.
         let is_session = options.read_consistency_strategy.is_none();
+        if is_session {
+            note_session_read();
+        }
         let token = is_session.then(|| self.cosmos.session.token(self.id)).flatten();
         (options, token)
     }
@@ -334,6 +340,7 @@ impl Container {
     }
 
     fn write_options(&self) -> ItemWriteOptions {
+        note_write();
         ItemWriteOptions::default().with_operation_options((*self.options).clone())
     }
 

@@ -1,6 +1,18 @@
 //! Retries: after a lost race or a lost answer, and on the latest state before a refusal.
+//!
+//! A read asks one replica, which may be behind. So no refusal of a request follows from such a read:
+//!
+//! 1. Each read of the session is noted in the current [`Decision`], and so is each write.
+//! 2. A request that is refused after such reads, and has written nothing, is handled once more from its
+//!    beginning, with reads of the latest state ([`confirmed`]). So the more expensive reads are made only before
+//!    a refusal, and a handler needs no care.
+//! 3. A command's attempt in [`retry`] is confirmed by a second attempt, which repeats less.
+//!
+//! Writes need no such care. They are made under the ETag that was read, or as a new item, so the store
+//! refuses a write that was decided on an old state, and [`retry`] decides anew.
 
 use std::{
+    cell::Cell,
     sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
     time::Duration,
 };
@@ -56,7 +68,7 @@ impl Reads {
     }
 }
 
-/// The error of a decision to write nothing on a state that may be old. [`confirm`] decides again.
+/// The error of a decision to write nothing on a state that may be old. [`retry`] decides again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a decision upon a state that may be old")]
 pub struct Unconfirmed;
@@ -70,24 +82,73 @@ pub struct Attempt {
     pub reads: Reads,
 }
 
-/// Runs `decide` with session reads. If it fails with an error that an old state may have caused, runs it
-/// once more on the latest state. So the more expensive reads are made only before a refusal.
-///
-/// Writes need no such care. They are made under the ETag that was read, or as a new item, so the store
-/// refuses a write that was decided on an old state, and [`retry`] decides anew.
-pub async fn confirm<T, E: Retryable, A: Future<Output = Result<T, E>>>(
-    decide: impl Fn(Reads) -> A,
-) -> Result<T, E> {
-    match decide(Reads::Session).await {
-        Err(error) if error.may_be_stale() => decide(Reads::Latest).await,
-        decided => decided,
+/// The state on which a decision rests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Basis {
+    /// The latest state, or none.
+    Latest,
+    /// A state that may be old.
+    Session,
+    /// Its own writes: it is not to be decided again.
+    Written,
+}
+
+/// The decision that the current task makes.
+struct Decision {
+    reads: Reads,
+    basis: Cell<Basis>,
+}
+
+tokio::task_local! {
+    static DECISION: Decision;
+}
+
+/// Returns true if the reads of the current decision return the latest committed state.
+pub(super) fn decides_on_latest() -> bool {
+    DECISION.try_with(|decision| decision.reads == Reads::Latest).unwrap_or_default()
+}
+
+/// Notes a read that may return an old state.
+pub(super) fn note_session_read() {
+    note(|basis| if basis == Basis::Latest { Basis::Session } else { basis });
+}
+
+pub(super) fn note_write() {
+    note(|_| Basis::Written);
+}
+
+fn note(change: impl Fn(Basis) -> Basis) {
+    let _ = DECISION.try_with(|decision| decision.basis.set(change(decision.basis.get())));
+}
+
+/// Makes a decision with such reads, apart from the current one.
+pub(super) async fn decided<F: Future>(reads: Reads, decide: F) -> (F::Output, Basis) {
+    let decide = async { (decide.await, DECISION.with(|decision| decision.basis.get())) };
+    DECISION.scope(Decision { reads, basis: Cell::new(Basis::Latest) }, decide).await
+}
+
+/// Makes the current decision again, on the latest state.
+async fn decided_on_latest<F: Future>(decide: F) -> F::Output {
+    let (output, latest) = decided(Reads::Latest, decide).await;
+    note(|basis| if basis == Basis::Written { basis } else { latest });
+    output
+}
+
+/// Handles a request, and once more on the latest state if a refusal rests on one that may be old.
+pub(crate) async fn confirmed<T, F: Future<Output = T>>(
+    handle: impl Fn() -> F,
+    is_refusal: impl Fn(&T) -> bool,
+) -> T {
+    match decided(Reads::Session, handle()).await {
+        (answer, Basis::Session) if is_refusal(&answer) => decided(Reads::Latest, handle()).await.0,
+        (answer, _) => answer,
     }
 }
 
 /// Runs `attempt` until it succeeds, fails for good, or has failed too often.
 ///
 /// Each attempt reads, decides and writes under a precondition, from the beginning. A refusal of the
-/// first attempt is confirmed ([`confirm`]). All later attempts read the latest state: the same replica
+/// first attempt is confirmed by a second one. All later attempts read the latest state: the same replica
 /// could return the state on which they have lost the race, and could lack a write of their own whose
 /// answer was lost.
 ///
@@ -115,7 +176,15 @@ pub async fn retry<T, E: Retryable, A: Future<Output = Result<T, E>>>(
         let is_first = is_first.swap(false, Relaxed);
         // On the heap: each layer around it keeps a copy on the stack in a debug build, 190 KB together.
         let attempt = move |reads| Box::pin(attempt(Attempt { answer_lost, reads }));
-        async move { if is_first { confirm(attempt).await } else { attempt(Reads::Latest).await } }
+        async move {
+            if is_first {
+                match attempt(Reads::Session).await {
+                    Err(error) if error.may_be_stale() => {}
+                    decided => return decided,
+                }
+            }
+            decided_on_latest(attempt(Reads::Latest)).await
+        }
     };
     attempt_once
         .retry(pauses)

@@ -19,10 +19,15 @@ use std::{
 };
 
 use azure_data_cosmos::options::SessionToken;
+use futures::FutureExt;
 use serde_json::Error;
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::position::{ContainerTag, Position, SessionPosition, partition_of};
+use super::{
+    Reads,
+    position::{ContainerTag, Position, SessionPosition, partition_of},
+    retry::decided,
+};
 use crate::telemetry;
 
 /// The most bytes of documents that a request keeps. A request that writes more leaves them to the change feed.
@@ -252,6 +257,7 @@ pub(crate) fn in_no_session<F: Future>(
     captures: Captures,
     work: F,
 ) -> impl Future<Output = (F::Output, SeenPositions)> {
+    let work = decided(Reads::Session, work).map(|(output, _)| output);
     in_session(Session::default(), false, captures, work)
 }
 

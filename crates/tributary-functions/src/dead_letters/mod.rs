@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cosmos::{Attempt, JsonText, Query, Scope, StoreError, confirm, retry},
+    cosmos::{Attempt, JsonText, Query, Scope, StoreError, retry},
     engines::child_list::SortKey,
     http::{
         ApiError, Conditions, Filter, ItemResponse, List, PageRequest, Params, QueryParameter,
@@ -27,12 +27,9 @@ pub(crate) async fn get_dead_letter(
     Params(id): Params<DeadLetterId>,
     conditions: Conditions,
 ) -> Result<ItemResponse<DeadLetter>, ApiError> {
-    let find = async |reads| {
-        let letter = projections.dead_letters().reading(reads).read(id.as_str()).await?;
-        let letter = letter.ok_or(ApiError::NotFound("dead letter"))?;
-        Ok(found(&conditions, &letter.item, &letter.etag))
-    };
-    confirm(find).await
+    let letter = projections.dead_letters().read(id.as_str()).await?;
+    let letter = letter.ok_or(ApiError::NotFound("dead letter"))?;
+    Ok(found(&conditions, &letter.item, &letter.etag))
 }
 
 /// A dead letter without its document.

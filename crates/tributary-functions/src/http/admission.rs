@@ -25,7 +25,7 @@ use std::{sync::Arc, time::Duration};
 use axum::{
     body::{Body, HttpBody},
     extract::{Request, State},
-    http::Method,
+    http::{Method, StatusCode},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -43,7 +43,7 @@ use super::{
     query::parameters,
     work_queue::Turn,
 };
-use crate::cosmos::within_request;
+use crate::cosmos::{confirmed, within_request};
 
 const SMALL_BYTES: usize = 128 * 1024;
 
@@ -357,18 +357,32 @@ pub(crate) async fn admit(
     }
     match admission.admit(&function, request).await {
         Ok((admitted, request)) => {
-            let response = within_request(function.limits, next.run(request)).await;
+            let (parts, body) = request.into_parts();
+            // It has arrived whole.
+            let Ok(body) = body.collect().await else { return ApiError::Internal.into_response() };
+            let body = body.to_bytes();
+            let handle = || {
+                let request = Request::from_parts(parts.clone(), Body::from(body.clone()));
+                next.clone().run(request)
+            };
+            let handled = confirmed(handle, is_refusal);
+            let response = within_request(function.limits, handled).await;
             admitted.until_sent(response).await
         }
         Err(error) => error.into_response(),
     }
 }
 
+/// Returns true if the handler has refused the request. A throttled request has not been decided.
+fn is_refusal(response: &Response) -> bool {
+    let status = response.status();
+    status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS
+}
+
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
 
-    use axum::http::StatusCode;
     use futures::{FutureExt, future::join_all, stream};
     use http_body_util::Full;
     use proptest::{collection::vec, prelude::*};

@@ -82,7 +82,7 @@ pub enum ApiError {
     /// 500: a bug of the app.
     #[error("The server failed to process this request, and logged the error.")]
     Internal,
-    /// A decision to write nothing, on a state that may be old. [`crate::cosmos::confirm`] decides again on
+    /// A decision to write nothing, on a state that may be old. [`crate::cosmos::retry`] decides again on
     /// the latest state, so no caller sees this error.
     #[error("a decision on a state that may be old")]
     Unconfirmed,

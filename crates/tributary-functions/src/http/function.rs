@@ -3,7 +3,6 @@
 use std::ops::Deref;
 
 use axum::{
-    handler::Handler,
     http::Method,
     routing::{self, MethodRouter},
 };
@@ -89,7 +88,7 @@ pub fn get<T: 'static, S: Clone + Send + Sync + 'static>(
     name: &'static str,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: impl Handler<T, S> + DescribedHandler<T>,
+    handler: impl DescribedHandler<T, S>,
 ) -> HttpFunction<S> {
     HttpFunction::new(name, Method::GET, route, auth_level, handler)
 }
@@ -99,7 +98,7 @@ pub fn post<T: 'static, S: Clone + Send + Sync + 'static>(
     name: &'static str,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: impl Handler<T, S> + DescribedHandler<T>,
+    handler: impl DescribedHandler<T, S>,
 ) -> HttpFunction<S> {
     HttpFunction::new(name, Method::POST, route, auth_level, handler)
 }
@@ -109,7 +108,7 @@ pub fn put<T: 'static, S: Clone + Send + Sync + 'static>(
     name: &'static str,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: impl Handler<T, S> + DescribedHandler<T>,
+    handler: impl DescribedHandler<T, S>,
 ) -> HttpFunction<S> {
     HttpFunction::new(name, Method::PUT, route, auth_level, handler)
 }
@@ -119,13 +118,13 @@ pub fn delete<T: 'static, S: Clone + Send + Sync + 'static>(
     name: &'static str,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: impl Handler<T, S> + DescribedHandler<T>,
+    handler: impl DescribedHandler<T, S>,
 ) -> HttpFunction<S> {
     HttpFunction::new(name, Method::DELETE, route, auth_level, handler)
 }
 
 impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
-    fn new<T: 'static, H: Handler<T, S> + DescribedHandler<T>>(
+    fn new<T: 'static, H: DescribedHandler<T, S>>(
         name: &'static str,
         method: Method,
         route: &'static str,
@@ -148,7 +147,7 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
             queue: None,
             copies_of: &[],
             is_eager: true,
-            signature: Signature::new::<T, H>(),
+            signature: Signature::new::<T, S, H>(),
         };
         Self { line, handler }
     }

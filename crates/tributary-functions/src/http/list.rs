@@ -20,7 +20,7 @@ use super::{
     query::{limit_from, moment_from, parameters},
 };
 use crate::{
-    cosmos::{Container, JsonText, RowResult, StoreError, confirm},
+    cosmos::{Container, JsonText, RowResult, StoreError},
     engines::{
         child_list::{ChildList, DateRange, SortKey},
         name_list::{NameKey, NameList},
@@ -174,12 +174,8 @@ impl<F: Copy + Into<DateRange>> PageRequest<SortKey, F> {
             return Err(refused_cursor());
         }
         let read = async |most| {
-            let find = async |reads| {
-                let container = container.reading(reads);
-                let page = list.page(&container, partition, most, range, after.as_ref());
-                page.await?.ok_or(ApiError::NotFound(list.parent))
-            };
-            confirm(find).await
+            let page = list.page(container, partition, most, range, after.as_ref()).await?;
+            page.ok_or(ApiError::NotFound(list.parent))
         };
         Ok(Json(self.read(read, key, |row| list.position(row)).await?))
     }

@@ -4,9 +4,10 @@
 use axum::{
     Json,
     extract::{RawQuery, State},
+    handler::Handler,
     http::{HeaderMap, StatusCode},
 };
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde_json::{Value, json};
 
 use super::{
@@ -31,7 +32,7 @@ pub struct Signature {
 }
 
 impl Signature {
-    pub(super) fn new<T, H: DescribedHandler<T>>() -> Self {
+    pub(super) fn new<T, S, H: DescribedHandler<T, S>>() -> Self {
         Self {
             takes: H::takes,
             gives: H::gives,
@@ -118,8 +119,17 @@ impl<A: DescribedAnswer> DescribedAnswer for Result<A, ApiError> {
 }
 
 /// A function whose arguments and result describe themselves; `T` are its arguments, behind a marker of
-/// axum.
-pub trait DescribedHandler<T> {
+/// axum, and `S` is its state.
+#[diagnostic::on_unimplemented(
+    message = "this function cannot handle requests",
+    label = "not a handler",
+    note = "a handler is an `async fn` that takes at most 8 arguments by value, such as `State`, `Params` and `Actor`, each a `HandlerArgument`",
+    note = "the body (`JsonBody`) is the last argument: move the others in front of it",
+    note = "the state is that of the table: `State<S>` for `HttpFunction<S>`",
+    note = "it returns `Result<A, ApiError>` with an answer such as `ItemResponse` or `Json`, a `DescribedAnswer`",
+    note = "its future is `Send`: it keeps no `Rc`, `RefCell` borrow or guard of `std::sync::Mutex` over an `.await`"
+)]
+pub trait DescribedHandler<T, S>: Handler<T, S> {
     /// True if the handler checks the conditions of the request.
     const IS_CONDITIONAL: bool;
 
@@ -132,9 +142,9 @@ pub trait DescribedHandler<T> {
 
 macro_rules! described {
     ($($argument:ident)*) => {
-        impl<M, F, R, $($argument: HandlerArgument),*> DescribedHandler<(M, $($argument,)*)> for F
+        impl<M, F, R, S, $($argument: HandlerArgument),*> DescribedHandler<(M, $($argument,)*), S> for F
         where
-            F: FnOnce($($argument),*) -> R,
+            F: FnOnce($($argument),*) -> R + Handler<(M, $($argument,)*), S>,
             R: Future<Output: DescribedAnswer>,
         {
             const IS_CONDITIONAL: bool = false $(|| $argument::IS_CONDITIONAL)*;
@@ -212,7 +222,9 @@ impl HandlerArgument for RawQuery {}
 /// The types of the path parameters. Their names are in the route, their rule in [`Params`].
 impl<T: JsonSchema> HandlerArgument for Params<T> {
     fn describe(takes: &mut RequestShape) {
-        takes.path = T::json_schema(&mut SchemaGenerator::default()).to_value();
+        // The document has no schema of the type to refer to.
+        let inline = SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
+        takes.path = T::json_schema(&mut inline.into_generator()).to_value();
     }
 }
 
@@ -271,5 +283,22 @@ impl<K, F: Filter> HandlerArgument for PageRequest<K, F> {
         for parameter in F::PARAMETERS {
             takes.query(*parameter);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(JsonSchema)]
+    struct Slug {
+        _text: String,
+    }
+
+    #[test]
+    fn the_schemas_of_path_parameters_refer_to_nothing() {
+        let mut takes = RequestShape::default();
+        Params::<(Slug, Option<Slug>)>::describe(&mut takes);
+        assert!(!takes.path.to_string().contains("$ref"), "{}", takes.path);
     }
 }

@@ -2,7 +2,7 @@
 
 use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
-    cosmos::{Attempt, StoreError, Stored, confirm, retry},
+    cosmos::{Attempt, StoreError, Stored, retry},
     engines::{
         command::WrittenItem,
         counted_children::{CreateOutcome, FamilyRequest},
@@ -27,20 +27,16 @@ pub async fn like_post(
     command: ItemCommand,
 ) -> Result<ItemResponse<PublicLike>, ApiError> {
     actor.must_be(user_id.as_str())?;
-    let author = blog.confirmed_author(&user_id).await?;
+    let author = blog.author(&user_id).await?;
     let existing = |like: Stored<Like>| {
         command.conditions.check(Some(&like.etag))?;
         Ok(WrittenItem::edited(like))
     };
     let written = if command.conditions.demands_existence() {
         // Under this condition a like is found or not, and never created.
-        let find = async |reads| {
-            let blog = blog.reading(reads);
-            blog.post(&post_id).await?;
-            let like = blog.reaction(&post_id, &like_id(&user_id)).await?;
-            existing(like.ok_or(ApiError::PreconditionFailed)?)
-        };
-        confirm(find).await?
+        blog.post(&post_id).await?;
+        let like = blog.reaction(&post_id, &like_id(&user_id)).await?;
+        existing(like.ok_or(ApiError::PreconditionFailed)?)?
     } else {
         let like = Like::new(&post_id, &author, Timestamp::now()).created_by(command.id.clone());
         let create = async |attempt: Attempt| {

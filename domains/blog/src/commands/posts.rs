@@ -31,7 +31,7 @@ pub async fn create_post(
 ) -> Result<ItemResponse<PublicPost>, ApiError> {
     actor.must_be(text.user_id.as_str())?;
     let id = new_id(key.as_ref(), &format!("post {}", text.user_id))?;
-    let author = blog.confirmed_author(&text.user_id).await?;
+    let author = blog.author(&text.user_id).await?;
     let mut post = Post::new(id, &text, &author);
     post.request = key.map(|_| text.digest());
     let written = retry(async |_| match create(&blog, post.clone(), None).await {

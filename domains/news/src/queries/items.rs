@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State, http::HeaderMap};
 use tributary_functions::{
-    cosmos::{Stored, confirm},
+    cosmos::Stored,
     engines::child_list::SortKey,
     http::{self, ApiError, Conditions, ItemResponse, List, PageRequest, Params},
 };
@@ -23,10 +23,8 @@ pub async fn get_item(
     Params((key, id)): Params<(PartitionKey, ItemId)>,
     conditions: Conditions,
 ) -> Result<(HeaderMap, ItemResponse<FeedItem>), ApiError> {
-    let find = async |reads| {
-        news.reading(reads).find(&key, id.as_str()).await?.ok_or(ApiError::NotFound("feed item"))
-    };
-    let FoundItem { tier, stored: Stored { item, etag } } = confirm(find).await?;
+    let found = news.find(&key, id.as_str()).await?.ok_or(ApiError::NotFound("feed item"))?;
+    let FoundItem { tier, stored: Stored { item, etag } } = found;
     let asked: Vec<Tier> = Tier::ALL.into_iter().filter(|read| *read <= tier).collect();
     Ok((headers(&asked), http::found(&conditions, &item.public, &etag)))
 }

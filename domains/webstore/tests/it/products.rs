@@ -107,24 +107,6 @@ async fn a_put_whose_answer_was_lost_is_carried_out_once() {
 }
 
 #[tokio::test]
-async fn labels_that_another_instance_has_just_created_are_found() {
-    let world = given::catalog().await;
-    let _frozen = ["product", "productMeta"].map(|container| world.stale_reads(container));
-    label(&world, "categories/new", "New").await.expect(201);
-    label(&world, "tags/blue", "Blue").await.expect(201);
-    let other = async || world.second_instance().await;
-    assert!(other().await.list("/api/categories/new/products").await.is_empty());
-    product(&other().await, "new", "p1", 1, &["blue"]).await.expect(201);
-    other().await.get(&path("new", "p1")).await.expect(200);
-    product(&other().await, "new", "p1", 2, &["blue"]).await.expect(200);
-    given::moved(&other().await, "new", "p1", "parts").await.expect(200);
-    product(&other().await, "parts", "p1", 3, &["blue"]).await.expect(200);
-    problem(&other().await.delete("/api/tags/blue").await, 409);
-    other().await.delete(&path("parts", "p1")).await.expect(204);
-    other().await.delete("/api/tags/blue").await.expect(204);
-}
-
-#[tokio::test]
 async fn the_list_of_an_unknown_category_is_a_404_and_that_of_an_empty_category_is_empty() {
     let world = given::catalog().await;
     problem(&world.get("/api/categories/none/products").await, 404);

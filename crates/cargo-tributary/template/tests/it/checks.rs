@@ -15,6 +15,11 @@ async fn each_function_honours_the_conditions_that_it_takes() {
 }
 
 #[tokio::test]
+async fn no_request_is_refused_for_the_state_of_a_stale_replica() {
+    checks::stale_replicas_refuse_nothing::<App>().await;
+}
+
+#[tokio::test]
 async fn each_function_is_for_the_callers_in_its_line() {
     checks::access_by_caller::<App>().await;
 }

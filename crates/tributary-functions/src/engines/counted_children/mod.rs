@@ -45,7 +45,7 @@
 //!    an attempt ends after a few requests.
 //! 4. *A replica is behind*: it returns an older parent, or none. The store refuses a write on such a
 //!    state. A command that is refused because of a read is retried, and its group then reads the latest
-//!    committed state ([`confirm`](crate::cosmos::confirm)). An existing child is no refusal: before a
+//!    committed state ([`retry`](crate::cosmos::retry())). An existing child is no refusal: before a
 //!    group reports one, it reads the parent in that state itself.
 //! 5. *The response of the store is lost.* Either the SDK has repeated the transaction, and its own writes
 //!    have caused a refusal: then step 3 reads the parent in its latest state, which knows the deletes. Or

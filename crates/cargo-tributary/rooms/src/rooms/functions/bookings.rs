@@ -56,14 +56,10 @@ pub(super) async fn get_booking(
     Params((room_id, id)): Params<(RoomId, BookingId)>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicBooking>, ApiError> {
-    confirm(async |reads| {
-        let stores = stores.reading(reads);
-        stores.room(&room_id).await?.live().ok_or(ApiError::NotFound("room"))?;
-        let booking = stores.booking(&room_id, &id).await?;
-        let booking = booking.ok_or(ApiError::NotFound("booking"))?;
-        Ok(http::found(&conditions, &booking.item.public, &booking.etag))
-    })
-    .await
+    stores.room(&room_id).await?.live().ok_or(ApiError::NotFound("room"))?;
+    let booking = stores.booking(&room_id, &id).await?;
+    let booking = booking.ok_or(ApiError::NotFound("booking"))?;
+    Ok(http::found(&conditions, &booking.item.public, &booking.etag))
 }
 
 pub(super) async fn delete_booking(

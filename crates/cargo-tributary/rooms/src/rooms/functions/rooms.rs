@@ -84,12 +84,8 @@ pub(super) async fn get_room(
     Params(id): Params<RoomId>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicRoom>, ApiError> {
-    confirm(async |reads| {
-        let room = stores.reading(reads).room(&id).await?.live();
-        let room = room.ok_or(ApiError::NotFound("room"))?;
-        Ok(http::found(&conditions, &room.item.public, &room.etag))
-    })
-    .await
+    let room = stores.room(&id).await?.live().ok_or(ApiError::NotFound("room"))?;
+    Ok(http::found(&conditions, &room.item.public, &room.etag))
 }
 
 pub(super) async fn delete_room(

@@ -26,7 +26,7 @@ pub(super) async fn put_garden_tool(
     JsonBody(name): JsonBody<GardenToolName>,
 ) -> Result<ItemResponse<PublicGardenTool>, ApiError> {
     retry(async |attempt: Attempt| {
-        let slot = garden_tools.slot(&key, attempt.reads).await?;
+        let slot = garden_tools.slot(&key).await?;
         let (garden_tool, before, is_new) = match command.put(slot, attempt, &FirstVersion)? {
             PutStep::Done(written) => return Ok(answer(&written)),
             PutStep::Create(tombstone) => {
@@ -58,8 +58,8 @@ pub(super) async fn delete_garden_tool(
     Params(key): Params<(ClubMemberId, GardenToolId)>,
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
-    retry(async |Attempt { reads, .. }| {
-        let slot = garden_tools.slot(&key, reads).await?;
+    retry(async |_| {
+        let slot = garden_tools.slot(&key).await?;
         let Some(Stored { item, etag }) = command.delete(slot, "garden tool")? else {
             return Ok(StatusCode::NO_CONTENT);
         };

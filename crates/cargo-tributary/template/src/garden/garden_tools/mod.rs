@@ -52,11 +52,8 @@ impl GardenTools {
     async fn slot(
         &self,
         (club_member, id): &(ClubMemberId, GardenToolId),
-        reads: Reads,
     ) -> Result<GardenToolSlot, StoreError> {
-        let garden_tools = self.0.reading(reads);
-        let stored =
-            garden_tools.read::<GardenToolsItem>(club_member.as_str(), id.as_str()).await?;
+        let stored = self.0.read::<GardenToolsItem>(club_member.as_str(), id.as_str()).await?;
         Ok(ItemSlot::from_item(stored))
     }
 }

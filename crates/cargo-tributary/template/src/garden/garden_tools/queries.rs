@@ -13,12 +13,9 @@ pub(super) async fn get_garden_tool(
     Params(key): Params<(ClubMemberId, GardenToolId)>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicGardenTool>, ApiError> {
-    confirm(async |reads| {
-        let garden_tool = garden_tools.slot(&key, reads).await?.live();
-        let garden_tool = garden_tool.ok_or(ApiError::NotFound("garden tool"))?;
-        Ok(http::found(&conditions, &garden_tool.item.public, &garden_tool.etag))
-    })
-    .await
+    let garden_tool = garden_tools.slot(&key).await?.live();
+    let garden_tool = garden_tool.ok_or(ApiError::NotFound("garden tool"))?;
+    Ok(http::found(&conditions, &garden_tool.item.public, &garden_tool.etag))
 }
 
 const GARDEN_TOOLS: NameList = NameList {
