@@ -37,6 +37,8 @@ use tributary_local::{
     },
 };
 
+use crate::problems::{fields_of, parse_problem};
+
 const DATABASE: &str = "tributary";
 
 /// An app and the folder of its files.
@@ -46,6 +48,23 @@ pub trait AppUnderTest: 'static {
 
     /// Returns the app.
     fn program() -> Program;
+
+    /// Checks the body of a refusal of a kind, such as `validation`, and returns the fields that it names, in any
+    /// order. The default is a problem document. An error says what is wrong with the body.
+    fn read_refusal(answer: &Answer, slug: &str) -> Result<Vec<String>, String> {
+        let problem = parse_problem(answer)?;
+        let kind = problem["type"].as_str().unwrap_or_default();
+        if kind.ends_with(&format!(":problem:{slug}")) {
+            Ok(fields_of(&problem))
+        } else {
+            Err(format!("`type` is {kind} instead of {slug}"))
+        }
+    }
+
+    /// Returns the status of a refusal of a kind, to which the framework gives `status`.
+    fn status_of(_slug: &str, status: u16) -> u16 {
+        status
+    }
 }
 
 /// The app on an empty account, in this process.

@@ -22,9 +22,9 @@ use crate::{
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
     domain::{BuildDomain, Context, Domain, Timer, bind},
     http::{
-        Admission, AuthLevel, COSTS_ROUTE, CalledFunctions, Consistency, Footprint, HttpFunction,
-        WorkQueue, admit, answered, catch_panics, consistent, delete, get, method_not_allowed,
-        no_such_route, post,
+        Admission, AuthLevel, COSTS_ROUTE, CalledFunctions, Consistency, ErrorForm, Footprint,
+        HttpFunction, WorkQueue, admit, answered, catch_panics, consistent, delete, get,
+        method_not_allowed, no_such_route, post,
     },
     operator::{
         AFTER, FORCE, cancel_rebuild, get_projection, list_costs, list_projections,
@@ -120,7 +120,7 @@ impl App {
     #[expect(clippy::large_types_passed_by_value, reason = "once in the life of the process")]
     pub(crate) fn new(
         domains: &[BuildDomain],
-        (page, costs): (Option<&'static WebPage>, &'static str),
+        (page, costs, errors): (Option<&'static WebPage>, &'static str, ErrorForm),
         cosmos: &Arc<Cosmos>,
         options: AppOptions,
         settings: Settings<'_>,
@@ -149,6 +149,7 @@ impl App {
             functions: described.map(|(of, line)| (of, line.clone())).collect(),
             domains: others.collect(),
             costs,
+            errors,
             text: OnceLock::new(),
         });
         shared.push(document.with_state(Arc::clone(&openapi)));
@@ -302,7 +303,7 @@ impl App {
             .fallback(no_such_route)
             .layer(Extension(self.options.authentication))
             .layer(middleware::from_fn(catch_panics))
-            .layer(middleware::from_fn_with_state(called, answered))
+            .layer(middleware::from_fn_with_state((called, self.openapi.errors), answered))
     }
 }
 

@@ -22,6 +22,7 @@ use crate::{
     config::{Config, ConfigError, Settings, worker_threads},
     cosmos::Cosmos,
     domain::BuildDomain,
+    http::{ErrorBody, ErrorForm, Problem},
     operator,
     page::WebPage,
     telemetry,
@@ -35,6 +36,7 @@ pub struct Program {
     domains: Vec<BuildDomain>,
     page: Option<&'static WebPage>,
     costs: &'static str,
+    errors: ErrorForm,
 }
 
 /// The handler of the function app
@@ -59,7 +61,9 @@ impl Program {
     /// Creates an app without domains. The name is that of the crate, so that its debug lines can be switched
     /// on. It is also in the names of metrics and in the types of problem documents.
     pub fn new(name: &'static str, version: &'static str) -> Self {
-        Self { brand: Brand { name, version }, domains: Vec::new(), page: None, costs: "{}" }
+        let errors = ErrorForm::of::<Problem>();
+        let brand = Brand { name, version };
+        Self { brand, domains: Vec::new(), page: None, costs: "{}", errors }
     }
 
     /// Adds a domain.
@@ -80,6 +84,11 @@ impl Program {
         Self { costs, ..self }
     }
 
+    /// Sets the body of every refusal, which is a problem document (RFC 9457) otherwise.
+    pub fn errors<E: ErrorBody>(self) -> Self {
+        Self { errors: ErrorForm::of::<E>(), ..self }
+    }
+
     /// Builds the app on a database, without a request to the store.
     pub fn build(
         &self,
@@ -88,7 +97,7 @@ impl Program {
         settings: Settings<'_>,
     ) -> Result<App, ConfigError> {
         brand::set(self.brand);
-        App::new(&self.domains, (self.page, self.costs), cosmos, options, settings)
+        App::new(&self.domains, (self.page, self.costs, self.errors), cosmos, options, settings)
     }
 
     /// Builds the app without a store, to read its declarations. Every request to the store fails.

@@ -15,12 +15,16 @@ use tributary_functions::http::AuthLevel;
 use tributary_local::cosmos::RequestKind;
 
 use super::examples::{Example, Examples, Listed, PROBE, texts};
-use crate::{Answer, AppUnderTest, World, answers::free_of_charge, problems::problem};
+use crate::{Answer, AppUnderTest, World, answers::free_of_charge, problems::refusal};
 
 /// The header by which App Service Authentication names a user of Microsoft Entra.
 const PRINCIPAL_ID: &str = "x-ms-client-principal-id";
 
 const STRANGER: &str = "a-stranger";
+
+const UNAUTHORIZED: (u16, &str) = (401, "unauthorized");
+
+const FORBIDDEN: (u16, &str) = (403, "forbidden");
 
 /// Calls each function without a user, as other users and as the owner, behind App Service Authentication.
 ///
@@ -153,7 +157,7 @@ impl Callers {
             }
             let for_other = Example { of: example.of.clone(), path, body };
             let answer = refused(world, &for_other, Some(owner)).await;
-            problem(&answer, 403);
+            refusal::<A>(example.of.function.name, &answer, FORBIDDEN);
         }
     }
 
@@ -201,8 +205,7 @@ async fn refused<A: AppUnderTest>(
     let answer = example.send(world, &headers).await;
     match other {
         None => {
-            assert_eq!(answer.status, 401, "{name} without a user, {line}: {}", answer.text);
-            assert!(is_of_type(&problem(&answer, 401), "unauthorized"), "{}", answer.text);
+            refusal::<A>(&format!("{name} without a user, {line}"), &answer, UNAUTHORIZED);
             assert_eq!(answer.header("www-authenticate"), "Bearer", "{name}");
             free_of_charge(&answer);
         }
@@ -213,7 +216,7 @@ async fn refused<A: AppUnderTest>(
                  signed-in user may call it, write User in {line}"
             );
             if answer.status == 403 {
-                assert!(is_of_type(&problem(&answer, 403), "forbidden"), "{}", answer.text);
+                refusal::<A>(name, &answer, FORBIDDEN);
             }
         }
     }
@@ -222,10 +225,6 @@ async fn refused<A: AppUnderTest>(
         assert!(is_read, "{name}: a refused command wrote: {request:?}");
     }
     answer
-}
-
-fn is_of_type(problem: &Value, slug: &str) -> bool {
-    problem["type"].as_str().is_some_and(|kind| kind.ends_with(&format!(":problem:{slug}")))
 }
 
 /// Sends a request to a function for all users, without a user. A query has the same answer for a user.
@@ -280,7 +279,7 @@ async fn unknown_callers_learn_nothing<A: AppUnderTest>(world: &World<A>) {
         for path in [path.clone(), path.replace("Id", "~")] {
             let answer = world.call(function.method.as_str(), &path, &[], None).await;
             if function.auth_level.needs_user() {
-                problem(&answer, 401);
+                refusal::<A>(function.name, &answer, UNAUTHORIZED);
             } else {
                 asks_for_no_user(&listed, &answer, &[401]);
             }

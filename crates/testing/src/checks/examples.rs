@@ -248,7 +248,18 @@ impl Examples {
                 is_same_route &= located == Some(segment);
                 return segment.to_owned();
             };
-            let example = || self.with_set(self.document.example(examples[name]).as_str().unwrap());
+            let example = || {
+                let schema = examples.get(name).copied().unwrap_or(&Value::Null);
+                let example = (!schema.is_null()).then(|| self.document.example(schema));
+                let example = example.as_ref().and_then(Value::as_str).unwrap_or_else(|| {
+                    panic!(
+                        "The path parameter `{name}` has no example of a text. Take it as `Params` of a \
+                         type with `#[schemars(example = …)]` in the handler of {}.",
+                        listed.line()
+                    )
+                });
+                self.with_set(example)
+            };
             located.filter(|_| is_same_route).map_or_else(example, str::to_owned)
         });
         segments.collect::<Vec<_>>().join("/")

@@ -3,9 +3,8 @@
 use std::ops::Deref;
 
 use axum::{
-    handler::Handler,
     http::Method,
-    routing::{self, MethodRouter},
+    routing::{MethodFilter, MethodRouter},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -89,7 +88,7 @@ pub fn get<T: 'static, S: Clone + Send + Sync + 'static>(
     name: &'static str,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: impl Handler<T, S> + DescribedHandler<T>,
+    handler: impl DescribedHandler<T, S>,
 ) -> HttpFunction<S> {
     HttpFunction::new(name, Method::GET, route, auth_level, handler)
 }
@@ -99,7 +98,7 @@ pub fn post<T: 'static, S: Clone + Send + Sync + 'static>(
     name: &'static str,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: impl Handler<T, S> + DescribedHandler<T>,
+    handler: impl DescribedHandler<T, S>,
 ) -> HttpFunction<S> {
     HttpFunction::new(name, Method::POST, route, auth_level, handler)
 }
@@ -109,7 +108,7 @@ pub fn put<T: 'static, S: Clone + Send + Sync + 'static>(
     name: &'static str,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: impl Handler<T, S> + DescribedHandler<T>,
+    handler: impl DescribedHandler<T, S>,
 ) -> HttpFunction<S> {
     HttpFunction::new(name, Method::PUT, route, auth_level, handler)
 }
@@ -119,24 +118,24 @@ pub fn delete<T: 'static, S: Clone + Send + Sync + 'static>(
     name: &'static str,
     route: &'static str,
     auth_level: AuthLevel,
-    handler: impl Handler<T, S> + DescribedHandler<T>,
+    handler: impl DescribedHandler<T, S>,
 ) -> HttpFunction<S> {
     HttpFunction::new(name, Method::DELETE, route, auth_level, handler)
 }
 
 impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
-    fn new<T: 'static, H: Handler<T, S> + DescribedHandler<T>>(
+    fn new<T: 'static, H: DescribedHandler<T, S>>(
         name: &'static str,
         method: Method,
         route: &'static str,
         auth_level: AuthLevel,
         handler: H,
     ) -> Self {
-        let handler = match method {
-            Method::GET => routing::get(handler),
-            Method::POST => routing::post(handler),
-            Method::PUT => routing::put(handler),
-            _ => routing::delete(handler),
+        let filter = match method {
+            Method::GET => MethodFilter::GET,
+            Method::POST => MethodFilter::POST,
+            Method::PUT => MethodFilter::PUT,
+            _ => MethodFilter::DELETE,
         };
         let line = FunctionLine {
             name,
@@ -148,9 +147,9 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
             queue: None,
             copies_of: &[],
             is_eager: true,
-            signature: Signature::new::<T, H>(),
+            signature: Signature::new::<T, S, H>(),
         };
-        Self { line, handler }
+        Self { line, handler: handler.at(filter) }
     }
 
     /// Returns the function with this largest answer. The default is a small answer, or one as large as the

@@ -25,7 +25,7 @@ pub(crate) use self::{
     admission::{Admission, admit},
     answered::{COSTS_ROUTE, CalledFunctions, answered, catch_panics},
     consistency::{Consistency, consistent},
-    error::{Problem, method_not_allowed, no_such_route},
+    error::{ErrorForm, Problem, method_not_allowed, no_such_route},
     item_command::INVOCATION_ID,
     query::path_parameters,
 };
@@ -35,7 +35,7 @@ pub use self::{
     conditions::Conditions,
     consistency::{CONSISTENCY_TOKEN, ConsistencyOptions},
     cpu_bound::{CpuBoundError, CpuBoundWork},
-    error::{ApiError, DomainProblem, FieldError},
+    error::{ApiError, ErrorBody, FieldError, Refusal},
     form::{Form, FromForm, from_form},
     function::{AuthLevel, FunctionLine, HttpFunction, delete, get, post, put},
     item_command::{ItemCommand, KEY_USED, new_id},

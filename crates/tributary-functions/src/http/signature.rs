@@ -3,9 +3,12 @@
 
 use axum::{
     Json,
-    extract::{RawQuery, State},
+    extract::{FromRequest, FromRequestParts, RawQuery, State},
     http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+    routing::{self, MethodFilter, MethodRouter},
 };
+use futures::FutureExt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
@@ -31,7 +34,7 @@ pub struct Signature {
 }
 
 impl Signature {
-    pub(super) fn new<T, H: DescribedHandler<T>>() -> Self {
+    pub(super) fn new<T, S, H: DescribedHandler<T, S>>() -> Self {
         Self {
             takes: H::takes,
             gives: H::gives,
@@ -111,15 +114,38 @@ impl<A: DescribedAnswer> DescribedAnswer for (HeaderMap, A) {
     }
 }
 
-impl<A: DescribedAnswer> DescribedAnswer for Result<A, ApiError> {
-    fn describe(schemas: &mut SchemaGenerator) -> AnswerShape {
-        A::describe(schemas)
+/// The result of a handler: an answer, or a `Result` with an error of the app or of the framework.
+pub(crate) trait HandlerResult {
+    /// The successful answer.
+    type Answer: DescribedAnswer;
+
+    /// Returns the answer or the refusal.
+    fn into_answer(self) -> Response;
+}
+
+impl<A: DescribedAnswer + IntoResponse> HandlerResult for A {
+    type Answer = A;
+
+    fn into_answer(self) -> Response {
+        self.into_response()
+    }
+}
+
+impl<A: DescribedAnswer + IntoResponse, E: Into<ApiError>> HandlerResult for Result<A, E> {
+    type Answer = A;
+
+    fn into_answer(self) -> Response {
+        self.map_err(Into::into).into_response()
     }
 }
 
 /// A function whose arguments and result describe themselves; `T` are its arguments, behind a marker of
-/// axum.
-pub trait DescribedHandler<T> {
+/// axum. Its state is `S`.
+#[diagnostic::on_unimplemented(
+    message = "this is no handler of HTTP",
+    note = "each argument is a `HandlerArgument`, and the body is the last; the result is a `DescribedAnswer`, or a `Result` of one with an error that turns into an `ApiError`; the future is `Send`"
+)]
+pub trait DescribedHandler<T, S> {
     /// True if the handler checks the conditions of the request.
     const IS_CONDITIONAL: bool;
 
@@ -128,40 +154,56 @@ pub trait DescribedHandler<T> {
 
     /// Returns the shape of the handler's answer.
     fn gives(schemas: &mut SchemaGenerator) -> AnswerShape;
+
+    /// Returns the handler at its method.
+    fn at(self, method: MethodFilter) -> MethodRouter<S>;
 }
 
 macro_rules! described {
-    ($($argument:ident)*) => {
-        impl<M, F, R, $($argument: HandlerArgument),*> DescribedHandler<(M, $($argument,)*)> for F
+    ($marker:ty, $($argument:ident)*, $($body:ident)?) => {
+        impl<S, F, R, $($argument,)* $($body, M)?> DescribedHandler<($marker, $($argument,)* $($body,)?), S> for F
         where
-            F: FnOnce($($argument),*) -> R,
-            R: Future<Output: DescribedAnswer>,
+            F: FnOnce($($argument,)* $($body)?) -> R + Clone + Send + Sync + 'static,
+            R: Future<Output: HandlerResult> + Send,
+            S: Clone + Send + Sync + 'static,
+            $($argument: HandlerArgument + FromRequestParts<S> + Send + 'static,)*
+            $($body: HandlerArgument + FromRequest<S, M> + Send + 'static, M: Send + 'static,)?
         {
-            const IS_CONDITIONAL: bool = false $(|| $argument::IS_CONDITIONAL)*;
+            const IS_CONDITIONAL: bool =
+                false $(|| $argument::IS_CONDITIONAL)* $(|| $body::IS_CONDITIONAL)?;
 
             fn takes() -> RequestShape {
                 #[allow(unused_mut, reason = "a handler without arguments")]
                 let mut takes = RequestShape::default();
                 $($argument::describe(&mut takes);)*
+                $($body::describe(&mut takes);)?
                 takes
             }
 
             fn gives(schemas: &mut SchemaGenerator) -> AnswerShape {
-                R::Output::describe(schemas)
+                <R::Output as HandlerResult>::Answer::describe(schemas)
+            }
+
+            #[allow(non_snake_case, reason = "the names of the types")]
+            fn at(self, method: MethodFilter) -> MethodRouter<S> {
+                let handler = |$($argument: $argument,)* $($body: $body)?| {
+                    self($($argument,)* $($body)?).map(HandlerResult::into_answer)
+                };
+                routing::on(method, handler)
             }
         }
     };
 }
 
-described!();
-described!(A);
-described!(A B);
-described!(A B C);
-described!(A B C D);
-described!(A B C D E);
-described!(A B C D E G);
-described!(A B C D E G H);
-described!(A B C D E G H I);
+described!((), ,);
+described!(M, , A);
+described!(M, A, B);
+described!(M, A B, C);
+described!(M, A B C, D);
+described!(M, A B C D, E);
+described!(M, A B C D E, G);
+described!(M, A B C D E G, H);
+described!(M, A B C D E G H, I);
 
 /// The parts of a request that a handler takes.
 #[derive(Debug, Clone, Default, PartialEq)]
