@@ -21,7 +21,7 @@ use crate::{
     brand::{self, Brand},
     config::{Config, ConfigError, Settings, worker_threads},
     cosmos::Cosmos,
-    domain::BuildDomain,
+    domain::{BuildDomain, BuildSignIn},
     http::{ErrorBody, ErrorForm, Problem},
     operator,
     page::WebPage,
@@ -37,6 +37,7 @@ pub struct Program {
     page: Option<&'static WebPage>,
     costs: &'static str,
     errors: ErrorForm,
+    sign_in: Option<BuildSignIn>,
 }
 
 /// The handler of the function app
@@ -63,7 +64,7 @@ impl Program {
     pub fn new(name: &'static str, version: &'static str) -> Self {
         let errors = ErrorForm::of::<Problem>();
         let brand = Brand { name, version };
-        Self { brand, domains: Vec::new(), page: None, costs: "{}", errors }
+        Self { brand, domains: Vec::new(), page: None, costs: "{}", errors, sign_in: None }
     }
 
     /// Adds a domain.
@@ -89,6 +90,12 @@ impl Program {
         Self { errors: ErrorForm::of::<E>(), ..self }
     }
 
+    /// Sets the sign-in of the app's own, instead of the setting `Authentication__Mode`. The commands `functions`
+    /// and `openapi` build it without settings.
+    pub fn sign_in(self, build: BuildSignIn) -> Self {
+        Self { sign_in: Some(build), ..self }
+    }
+
     /// Builds the app on a database, without a request to the store.
     pub fn build(
         &self,
@@ -97,7 +104,8 @@ impl Program {
         settings: Settings<'_>,
     ) -> Result<App, ConfigError> {
         brand::set(self.brand);
-        App::new(&self.domains, (self.page, self.costs, self.errors), cosmos, options, settings)
+        let parts = (self.page, self.costs, self.errors, self.sign_in);
+        App::new(&self.domains, parts, cosmos, options, settings)
     }
 
     /// Builds the app without a store, to read its declarations. Every request to the store fails.

@@ -2,11 +2,12 @@
 //!
 //! | level of the line | without a user | another user | the owner |
 //! | --- | --- | --- | --- |
-//! | `Anonymous`, `Function` | is answered | gets the same answer | gets the same answer |
-//! | `User` | 401 | is answered | is answered |
-//! | `Owner` | 401 | 403 | is answered |
+//! | `Anonymous`, `Public`, `Function` | is answered | gets the same answer | gets the same answer |
+//! | `User`, `KeylessUser` | 401 | is answered | is answered |
+//! | `Owner`, `KeylessOwner` | 401 | 403 | is answered |
 //!
-//! The host checks the key of all levels but `Anonymous`, so a command has one of the others.
+//! A command has a level that says who may send it: any but `Anonymous`. Where the caller is optional, an answer may
+//! differ by the caller.
 
 use std::collections::BTreeSet;
 
@@ -17,16 +18,14 @@ use tributary_local::cosmos::RequestKind;
 use super::examples::{Example, Examples, Listed, PROBE, texts};
 use crate::{Answer, AppUnderTest, World, answers::free_of_charge, problems::refusal};
 
-/// The header by which App Service Authentication names a user of Microsoft Entra.
-const PRINCIPAL_ID: &str = "x-ms-client-principal-id";
-
 const STRANGER: &str = "a-stranger";
 
 const UNAUTHORIZED: (u16, &str) = (401, "unauthorized");
 
 const FORBIDDEN: (u16, &str) = (403, "forbidden");
 
-/// Calls each function without a user, as other users and as the owner, behind App Service Authentication.
+/// Calls each function without a user, as other users and as the owner, by the [sign-in](AppUnderTest::sign_in) of
+/// the app or behind App Service Authentication.
 ///
 /// The requests are the examples of the OpenAPI document. The owner is the user in the path or in the body,
 /// or the user whose commands have succeeded. The others are a stranger, and an owner of other items.
@@ -41,7 +40,7 @@ const FORBIDDEN: (u16, &str) = (403, "forbidden");
 /// take its example.
 pub async fn access_by_caller<A: AppUnderTest>() {
     lines_fit_handlers::<A>();
-    let world = World::<A>::new().await.with_easyauth().await;
+    let world = World::<A>::new().await.with_easyauth().await.as_caller(None);
     unknown_callers_learn_nothing(&world).await;
     let mut callers = Callers::default();
     let mut others = Examples::of::<A>("-2");
@@ -85,12 +84,18 @@ impl Callers {
         example: &Example,
     ) -> Answer {
         let answer = match example.of.function.auth_level {
-            AuthLevel::Anonymous | AuthLevel::Function => without_user(world, example).await,
-            AuthLevel::User => {
-                refused(world, example, None).await;
-                example.send(world, &[(PRINCIPAL_ID, &examples.with_set(STRANGER))]).await
+            AuthLevel::Anonymous | AuthLevel::Public | AuthLevel::Function => {
+                without_user(world, example).await
             }
-            AuthLevel::Owner => {
+            AuthLevel::User | AuthLevel::KeylessUser => {
+                refused(world, example, None).await;
+                let user = examples.user::<A>();
+                let any = user.clone().unwrap_or_else(|| examples.with_set(STRANGER));
+                let answer = example.send(&world.as_caller(Some(&any)), &[]).await;
+                self.owners.extend(user.filter(|_| answer.status.is_success()));
+                answer
+            }
+            AuthLevel::Owner | AuthLevel::KeylessOwner => {
                 refused(world, example, None).await;
                 self.owner(world, examples, example).await
             }
@@ -118,10 +123,11 @@ impl Callers {
             refusals.push(answer);
         }
         let named = examples.ids_in(example);
-        let candidates: BTreeSet<String> = named.iter().chain(&self.owners).cloned().collect();
+        let candidates = named.iter().chain(&self.owners).cloned();
+        let candidates: BTreeSet<String> = candidates.chain(examples.user::<A>()).collect();
         let mut last = None;
         for user in &candidates - &self.others {
-            let answer = example.send(world, &[(PRINCIPAL_ID, &user)]).await;
+            let answer = example.send(&world.as_caller(Some(&user)), &[]).await;
             if answer.status.is_success() {
                 if named.contains(&user) {
                     refusals.iter().for_each(free_of_charge);
@@ -164,15 +170,16 @@ impl Callers {
     fn keep(&mut self, example: &Example, answer: &Answer) {
         let listed = &example.of;
         let level = listed.function.auth_level;
+        let is_owners = matches!(level, AuthLevel::Owner | AuthLevel::KeylessOwner);
         if level.needs_user() {
             let written = example.body.iter().flat_map(texts).any(|text| text.contains(PROBE));
             self.of_owners.extend(written.then(|| listed.probe.clone()));
         }
-        if listed.function.method == "GET" && level == AuthLevel::Owner {
+        if listed.function.method == "GET" && is_owners {
             let shown = self.of_owners.iter().filter(|probe| answer.text.contains(*probe));
             self.private.extend(shown.cloned());
         }
-        if level == AuthLevel::Anonymous {
+        if !level.needs_key() && !level.needs_user() {
             self.public.push((listed.clone(), answer.text.clone()));
         }
     }
@@ -201,8 +208,7 @@ async fn refused<A: AppUnderTest>(
     let name = example.of.function.name;
     let line = example.of.line();
     let n_before = world.endpoint.request_count();
-    let headers: Vec<(&str, &str)> = other.into_iter().map(|user| (PRINCIPAL_ID, user)).collect();
-    let answer = example.send(world, &headers).await;
+    let answer = example.send(&world.as_caller(other), &[]).await;
     match other {
         None => {
             refusal::<A>(&format!("{name} without a user, {line}"), &answer, UNAUTHORIZED);
@@ -230,12 +236,12 @@ async fn refused<A: AppUnderTest>(
 /// Sends a request to a function for all users, without a user. A query has the same answer for a user.
 async fn without_user<A: AppUnderTest>(world: &World<A>, example: &Example) -> Answer {
     let answer = example.send(world, &[]).await;
-    let again = example.send(world, &[(PRINCIPAL_ID, STRANGER)]).await;
+    let again = example.send(&world.as_caller(Some(STRANGER)), &[]).await;
     for answer in [&answer, &again] {
         asks_for_no_user(&example.of, answer, &[401, 403]);
     }
     let function = &example.of.function;
-    if function.method == "GET" {
+    if function.method == "GET" && !function.signature.is_personal {
         assert_eq!((again.status, &again.text), (answer.status, &answer.text), "{}", function.name);
     }
     answer
@@ -252,15 +258,15 @@ fn asks_for_no_user(listed: &Listed, answer: &Answer, statuses: &[u16]) {
 }
 
 /// Checks that the level in a line asks for a user if and only if the handler does, and that the level of a
-/// command asks for a key.
+/// command says who may send it.
 fn lines_fit_handlers<A: AppUnderTest>() {
     for listed in Listed::all::<A>() {
         let function = &listed.function;
         let level = function.auth_level;
-        let is_public_command = function.method != "GET" && !level.needs_key();
+        let is_public_command = function.method != "GET" && level == AuthLevel::Anonymous;
         let fault = match (function.signature.takes().has_actor, level.needs_user()) {
             _ if is_public_command => {
-                "is a command for every caller. Write Owner, User or Function"
+                "is a command for every caller. Write Owner, User or Function, or Public if it is meant so,"
             }
             (false, true) => {
                 "never asks for its user. Take an `Actor` in its handler, or write Function"

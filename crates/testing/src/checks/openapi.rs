@@ -187,8 +187,9 @@ impl OpenApiDocument {
             assert!(is_query, "{name} is a command, and waits for nothing");
             let operation = self.operation(function);
             assert_eq!(operation["operationId"], name);
-            let asks_for_key =
-                operation["security"].as_array().is_some_and(|keys| !keys.is_empty());
+            let asks_for_key = operation["security"].as_array().is_some_and(|schemes| {
+                schemes.iter().any(|scheme| scheme.get("keyHeader").is_some())
+            });
             assert_eq!(asks_for_key, function.auth_level.needs_key(), "{name}");
             let of_path: BTreeSet<_> =
                 self.path_parameters(function).map(|(name, _)| name).collect();

@@ -23,8 +23,8 @@ use crate::{
     brand::brand,
     cosmos::ETag,
     http::{
-        AnswerShape, ApiError, AuthLevel, Conditions, ErrorBody, ErrorForm, FunctionLine,
-        ItemResponse, Problem, Refusal, RequestShape, found, path_parameters,
+        AnswerShape, ApiError, Conditions, ErrorBody, ErrorForm, FunctionLine, ItemResponse,
+        Problem, Refusal, RequestShape, found, path_parameters,
     },
 };
 
@@ -40,6 +40,10 @@ pub(super) struct OpenApiDocument {
     /// Measured costs, as JSON.
     pub costs: &'static str,
     pub errors: ErrorForm,
+    /// The security scheme of users.
+    pub scheme: Value,
+    /// True if the app has a sign-in of its own.
+    pub has_sign_in: bool,
     pub text: OnceLock<(OpenApiText, ETag)>,
 }
 
@@ -58,7 +62,7 @@ struct OperationCost {
 const REFUSALS: [(u16, &str, &str, &str); 9] = [
     (400, "malformed-body",      "Invalid",            INVALID),
     (400, "validation",          "Invalid",            INVALID),
-    (401, "unauthorized",        "NoKey",              "The function key is missing or wrong."),
+    (401, "no-key",              "NoKey",              "The function key is missing or wrong."),
     (404, "not-found",           "NotFound",           "It does not exist, or something that the request names does not."),
     (409, "conflict",            "Conflict",           "It is in the way of something that is there."),
     (412, "precondition-failed", "PreconditionFailed", "The item is not in the state of `If-Match` or `If-None-Match`, or the function takes neither."),
@@ -155,11 +159,7 @@ impl OpenApiDocument {
                 "securitySchemes": {
                     "keyHeader": {"type": "apiKey", "in": "header", "name": "x-functions-key"},
                     "keyParameter": {"type": "apiKey", "in": "query", "name": "code"},
-                    "user": {
-                        "type": "http",
-                        "scheme": "bearer",
-                        "description": "App Service Authentication, where the app is set up for it.",
-                    },
+                    "user": self.scheme,
                 },
             },
         })
@@ -188,7 +188,7 @@ fn operation(
     let mut operation = json!({
         "operationId": function.name,
         "tags": [tag],
-        "security": security(function.auth_level),
+        "security": security(document, function),
         "responses": responses(document, function, &takes, function.signature.gives(schemas)),
     });
     if let [first, ..] = costs {
@@ -232,7 +232,6 @@ fn responses(
             _ => true,
         };
         if is_possible {
-            // The host gives the 401 of a key.
             let status = StatusCode::from_u16(status).unwrap_or_default();
             let status = (document.errors.status)(&Refusal::new(status, slug, "", ""));
             responses[status.as_str()] = json!({"$ref": format!("#/components/responses/{name}")});
@@ -268,17 +267,22 @@ fn responses(
     responses
 }
 
-/// The function key, in one of two places; and a user, where the app is set up for it.
-fn security(auth_level: AuthLevel) -> Value {
-    let keys = ["keyHeader", "keyParameter"];
-    let alone = keys.map(|key| json!({key: []}));
-    match auth_level {
-        AuthLevel::Anonymous => json!([]),
-        AuthLevel::Function => alone.to_vec().into(),
-        AuthLevel::User | AuthLevel::Owner => {
-            let with_user = keys.map(|key| json!({key: [], "user": []}));
-            [alone, with_user].concat().into()
-        }
+/// The function key, in one of two places, and a user. The user is optional where the handler takes none, too, or
+/// where the app has to be set up for users.
+fn security(document: &OpenApiDocument, function: &FunctionLine) -> Value {
+    let level = function.auth_level;
+    let keys = ["keyHeader", "keyParameter"].map(|key| json!({key: []}));
+    let alone = if level.needs_key() { keys.to_vec() } else { vec![json!({})] };
+    let with_user = alone.iter().cloned().map(|mut key| {
+        key["user"] = json!([]);
+        key
+    });
+    let needs_user = level.needs_user() && (document.has_sign_in || !level.needs_key());
+    match (needs_user, level.needs_user() || function.signature.is_personal) {
+        (true, _) => with_user.collect(),
+        (false, true) => [alone.clone(), with_user.collect()].concat().into(),
+        (false, false) if level.needs_key() => alone.into(),
+        (false, false) => json!([]),
     }
 }
 

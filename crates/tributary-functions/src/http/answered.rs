@@ -18,7 +18,7 @@ use futures::FutureExt;
 use opentelemetry::{KeyValue, trace::SpanKind};
 
 use super::{
-    ApiError, AuthLevel, Conditions, INVOCATION_ID, conditions::tagged, consistency::COPIES_BEHIND,
+    ApiError, Conditions, INVOCATION_ID, conditions::tagged, consistency::COPIES_BEHIND,
     error::ErrorForm,
 };
 use crate::{
@@ -34,8 +34,8 @@ pub(crate) const COSTS_ROUTE: &str = "/api/costs";
 
 const RECORDED_ROUTES: &str = "/api/";
 
-/// The functions by their methods and routes, with the callers that they admit.
-pub(crate) type CalledFunctions = Arc<[(Method, &'static str, &'static str, AuthLevel)]>;
+/// The functions by their methods and routes; true if all callers get the same answer.
+pub(crate) type CalledFunctions = Arc<[(Method, &'static str, &'static str, bool)]>;
 
 /// Logs, traces and measures each request, and writes the bodies of refusals. Every answer that used the store gets a header with the request
 /// units of all its store calls.
@@ -56,7 +56,7 @@ pub(crate) async fn answered(
     let mut known = functions.iter();
     let known = known.find(|(method, path, ..)| method == called && *path == route);
     let function = known.map_or(UNMATCHED_FUNCTION, |(.., name, _)| name);
-    let is_public = known.is_some_and(|(.., level)| !level.needs_key());
+    let is_public = known.is_some_and(|(.., is_public)| *is_public);
     let is_read = request.method().is_safe();
     let host = TraceContext::from_headers(request.headers());
     let invocation = request.headers().get(INVOCATION_ID).and_then(|id| id.to_str().ok());

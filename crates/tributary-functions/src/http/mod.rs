@@ -27,6 +27,7 @@ pub(crate) use self::{
     consistency::{Consistency, consistent},
     error::{ErrorForm, Problem, method_not_allowed, no_such_route},
     item_command::INVOCATION_ID,
+    principal::SignedInBy,
     query::path_parameters,
 };
 pub use self::{
@@ -40,7 +41,7 @@ pub use self::{
     function::{AuthLevel, FunctionLine, HttpFunction, delete, get, post, put},
     item_command::{ItemCommand, KEY_USED, new_id},
     list::{Filter, List, PageRequest, refused_cursor},
-    principal::{Actor, Authentication},
+    principal::{Actor, Authentication, SignIn},
     query::{Params, QueryParameter, limit_of, moment_from, parameter_of},
     reply::{ItemResponse, StoredItems, created, found, item},
     signature::{

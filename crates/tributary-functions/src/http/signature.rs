@@ -26,6 +26,8 @@ pub struct Signature {
     gives: fn(&mut SchemaGenerator) -> AnswerShape,
     /// True if the item has an ETag, and the request may have conditions.
     pub is_conditional: bool,
+    /// True if the answer may depend on the caller.
+    pub is_personal: bool,
     pub(super) query: &'static [QueryParameter],
     /// An example of the body, where those of its fields do not go together.
     pub(super) example: Option<fn() -> Value>,
@@ -39,6 +41,7 @@ impl Signature {
             takes: H::takes,
             gives: H::gives,
             is_conditional: H::IS_CONDITIONAL,
+            is_personal: H::IS_PERSONAL,
             query: &[],
             example: None,
             is_edit: false,
@@ -149,6 +152,9 @@ pub trait DescribedHandler<T, S> {
     /// True if the handler checks the conditions of the request.
     const IS_CONDITIONAL: bool;
 
+    /// True if the handler asks for the caller.
+    const IS_PERSONAL: bool;
+
     /// Returns the parts of a request that the handler takes.
     fn takes() -> RequestShape;
 
@@ -171,6 +177,8 @@ macro_rules! described {
         {
             const IS_CONDITIONAL: bool =
                 false $(|| $argument::IS_CONDITIONAL)* $(|| $body::IS_CONDITIONAL)?;
+            const IS_PERSONAL: bool =
+                false $(|| $argument::IS_PERSONAL)* $(|| $body::IS_PERSONAL)?;
 
             fn takes() -> RequestShape {
                 #[allow(unused_mut, reason = "a handler without arguments")]
@@ -214,7 +222,7 @@ pub struct RequestShape {
     pub path: Value,
     /// The schema of the body.
     pub body: Option<Value>,
-    /// True if the caller acts for a user.
+    /// True if the caller has to act for a user.
     pub has_actor: bool,
 }
 
@@ -222,6 +230,9 @@ pub struct RequestShape {
 pub trait HandlerArgument {
     /// True for the conditions of the request.
     const IS_CONDITIONAL: bool = false;
+
+    /// True for the caller.
+    const IS_PERSONAL: bool = false;
 
     /// Adds the parts of a request that the argument takes: none of what only the host sets.
     fn describe(_: &mut RequestShape) {}
@@ -258,7 +269,13 @@ impl<T: JsonSchema> HandlerArgument for Params<T> {
     }
 }
 
+impl HandlerArgument for Option<Actor> {
+    const IS_PERSONAL: bool = true;
+}
+
 impl HandlerArgument for Actor {
+    const IS_PERSONAL: bool = true;
+
     fn describe(takes: &mut RequestShape) {
         takes.has_actor = true;
     }

@@ -1,16 +1,21 @@
-//! The rooms with errors of their own form, under the generic checks.
+//! The rooms with errors and a sign-in of their own, under the generic checks.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use axum::{extract::State, http::StatusCode};
+use axum::{
+    Json,
+    extract::State,
+    http::{StatusCode, request::Parts},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tributary_functions::{
+    audit::async_trait,
     config::ConfigError,
     cosmos::{Attempt, Limits, Retryable, StoreError, retry},
     domain::{Context, Domain, bind},
-    http::{ApiError, AuthLevel, ErrorBody, FieldError, Params, Refusal, get},
+    http::{Actor, ApiError, AuthLevel, ErrorBody, FieldError, Params, Refusal, SignIn, get, post},
     program::Program,
 };
 use tributary_testing::{
@@ -102,10 +107,42 @@ async fn greet(
     .await
 }
 
+/// Lets a person wave to all.
+async fn wave(actor: Actor, Params(id): Params<PersonId>) -> Result<StatusCode, ApiError> {
+    actor.must_be(id.as_str()).map(|()| StatusCode::NO_CONTENT)
+}
+
+/// Returns the caller, if there is one.
+async fn who_am_i(actor: Option<Actor>) -> Json<Vec<PersonId>> {
+    let id = actor.as_ref().and_then(Actor::user_id);
+    Json(id.and_then(|id| PersonId::parse(id.to_owned()).ok()).into_iter().collect())
+}
+
 fn greetings(context: &Context<'_>) -> Result<Domain, ConfigError> {
-    let greet = get("Greet", "/api/greetings/{personId}", AuthLevel::Anonymous, greet);
-    let http_functions = bind(vec![greet], &Stores::new(context.cosmos));
+    let done = async || StatusCode::NO_CONTENT;
+    let done_by = async |_: Actor| StatusCode::NO_CONTENT;
+    let functions = vec![
+        get("Greet", "/api/greetings/{personId}", AuthLevel::Anonymous, greet),
+        post("Wave", "/api/greetings/{personId}", AuthLevel::KeylessOwner, wave),
+        get("WhoAmI", "/api/me", AuthLevel::Anonymous, who_am_i),
+        post("Visit", "/api/visits", AuthLevel::Public, done),
+        post("Wish", "/api/wishes", AuthLevel::KeylessUser, done_by),
+    ];
+    let http_functions = bind(functions, &Stores::new(context.cosmos));
     Ok(Domain { http_functions, ..Domain::new("greetings") })
+}
+
+/// Bearer tokens such as `ann.signed`.
+struct Tokens;
+
+#[async_trait]
+impl SignIn for Tokens {
+    async fn caller(&self, request: &Parts) -> Result<Option<Actor>, ApiError> {
+        let Some(header) = request.headers.get("authorization") else { return Ok(None) };
+        let token = header.to_str().ok().and_then(|text| text.strip_prefix("Bearer "));
+        let user = token.and_then(|token| token.strip_suffix(".signed"));
+        Actor::user(user.ok_or(ApiError::Unauthorized("The token is not valid."))?).map(Some)
+    }
 }
 
 struct Foreign;
@@ -115,7 +152,14 @@ impl AppUnderTest for Foreign {
 
     fn program() -> Program {
         let program = Program::new("tributary", env!("CARGO_PKG_VERSION"));
-        program.domain(rooms::domain).domain(greetings).errors::<Envelope>()
+        let program = program.domain(rooms::domain).domain(greetings);
+        program.errors::<Envelope>().sign_in(|_| Ok(Arc::new(Tokens)))
+    }
+
+    const USER: Option<&'static str> = Some("ann");
+
+    fn sign_in(user: &str) -> Vec<(&'static str, String)> {
+        vec![("authorization", format!("Bearer {user}.signed"))]
     }
 
     fn read_refusal(answer: &Answer, _: &str) -> Result<Vec<String>, String> {
@@ -154,7 +198,7 @@ async fn each_refusal_has_the_form_of_the_app_and_the_headers_of_the_framework()
         (world.get("/api/greetings/zoe").await, 404, "request"),
         (world.get("/api/greetings/bob").await, 423, "request"),
         (eve, 500, "request"),
-        (world.with_easyauth().await.delete(room.1).await, 401, "request"),
+        (world.as_caller(None).delete(room.1).await, 401, "request"),
         (
             world
                 .with_limits(Limits { store_requests: 0, ..Limits::REQUEST })
@@ -177,8 +221,35 @@ async fn each_refusal_has_the_form_of_the_app_and_the_headers_of_the_framework()
     }
 }
 
+#[tokio::test]
+async fn a_token_signs_a_caller_in_where_the_line_and_the_handler_ask_for_one() {
+    let world = World::new().await;
+    for (method, path, user, status) in [
+        ("GET", "/api/me", None, 200),
+        ("POST", "/api/visits", None, 204),
+        ("POST", "/api/wishes", None, 401),
+        ("POST", "/api/wishes", Some("bob"), 204),
+        ("POST", "/api/greetings/ann", Some("bob"), 403),
+        ("POST", "/api/greetings/ann", Some("ann"), 204),
+        ("POST", "/api/greetings/ann", Some("no user"), 403),
+    ] {
+        world.as_caller(user).call(method, path, &[], None).await.expect(status);
+    }
+    let me = world.get("/api/me").await.expect(200);
+    assert_eq!((me.text.as_str(), me.header("cache-control")), (r#"["ann"]"#, "no-store"));
+    let forged = [("authorization", "Bearer ann.forged")];
+    world.call("GET", "/api/me", &forged, None).await.expect(401);
+}
+
+#[tokio::test]
+async fn without_a_sign_in_a_caller_without_a_key_acts_for_no_user() {
+    let world = tributary_testing::World::<Bare>::new().await;
+    world.call("POST", "/api/wishes", &[], None).await.expect(401);
+    assert_eq!(world.get("/api/me").await.expect(200).text, "[]");
+}
+
 #[test]
-fn the_openapi_document_has_the_errors_of_the_app() {
+fn the_openapi_document_has_the_errors_and_the_sign_in_of_the_app() {
     let app = Foreign::program().describe().unwrap();
     let document = OpenApiDocument::of::<Foreign>();
     document.has_every_function::<Foreign>();
@@ -189,23 +260,37 @@ fn the_openapi_document_has_the_errors_of_the_app() {
     assert_eq!((of("422"), of("400")), (Some("#/components/responses/Invalid"), of("422")));
     let problem = app.openapi()["components"]["responses"]["Problem"].to_string();
     assert!(problem.contains("#/components/schemas/Envelope") && !problem.contains("problem+json"));
+    let declarations = app.declarations();
+    for (name, security, n_levels) in [
+        ("PutRoom", json!([{"keyHeader": [], "user": []}, {"keyParameter": [], "user": []}]), 0),
+        ("WhoAmI", json!([{}, {"user": []}]), 1),
+        ("Visit", json!([]), 1),
+        ("Wish", json!([{"user": []}]), 1),
+    ] {
+        let function = app.http_functions().find(|function| function.name == name).unwrap();
+        assert_eq!(document.operation(function)["security"], security, "{name}");
+        let declared = declarations.iter().find(|declared| declared.name == name).unwrap();
+        let text = declared.function_json().unwrap();
+        assert_eq!(text.matches("\"authLevel\": \"anonymous\"").count(), n_levels, "{name}");
+    }
 }
 
 #[tokio::test]
-async fn the_generic_checks_read_the_errors_of_the_app() {
+async fn the_generic_checks_read_the_errors_of_the_app_and_sign_in() {
     checks::bad_requests_are_refused(&World::new().await).await;
     conditions::are_honoured::<Foreign>().await;
     checks::access_by_caller::<Foreign>().await;
+    checks::send_examples(&World::new().await).await;
 }
 
-/// Its checks expect an envelope, and it refuses by problem documents.
-struct WithoutEnvelope;
+/// The same functions without errors and a sign-in of their own.
+struct Bare;
 
-impl AppUnderTest for WithoutEnvelope {
+impl AppUnderTest for Bare {
     const ROOT: &'static str = Rooms::ROOT;
 
     fn program() -> Program {
-        Rooms::program()
+        Rooms::program().domain(greetings)
     }
 
     fn read_refusal(answer: &Answer, slug: &str) -> Result<Vec<String>, String> {
@@ -216,6 +301,6 @@ impl AppUnderTest for WithoutEnvelope {
 #[tokio::test]
 #[should_panic(expected = "PutPerson refuses in another form")]
 async fn a_refusal_in_another_form_is_found() {
-    let world = tributary_testing::World::<WithoutEnvelope>::new().await;
+    let world = tributary_testing::World::<Bare>::new().await;
     checks::bad_requests_are_refused(&world).await;
 }
