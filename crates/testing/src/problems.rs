@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tributary_local::cosmos::WELL_KNOWN_KEY;
 
-use crate::Answer;
+use crate::{Answer, AppUnderTest};
 
 /// Words that no problem document may have: keys, traces, and the words of the SDK.
 const SECRETS: [&str; 11] = [
@@ -52,20 +52,50 @@ pub fn parse_problem(answer: &Answer) -> Result<Value, String> {
             return Err("an error without `field` or `message`".into());
         }
     }
+    has_no_secret(answer).map(|()| problem)
+}
+
+fn has_no_secret(answer: &Answer) -> Result<(), String> {
     let text = answer.text.to_lowercase();
     match SECRETS.iter().find(|secret| text.contains(&secret.to_lowercase())) {
         Some(secret) => Err(format!("it has `{secret}` in it")),
-        None => Ok(problem),
+        None => Ok(()),
     }
+}
+
+/// Checks a refusal in the app's form. `of` names the function or the request. Returns the fields that the
+/// refusal names, in alphabetical order.
+#[track_caller]
+pub(crate) fn refusal<A: AppUnderTest>(
+    of: &str,
+    answer: &Answer,
+    (status, slug): (u16, &str),
+) -> Vec<String> {
+    let expected = A::status_of(slug, status);
+    assert_eq!(answer.status, expected, "{of} does not refuse as `{slug}`: {}", answer.text);
+    let read = has_no_secret(answer).and_then(|()| A::read_refusal(answer, slug));
+    let mut fields = read.unwrap_or_else(|why| {
+        panic!(
+            "{of} refuses in another form: {why}. Write the form of the program's `errors` into \
+             `AppUnderTest::read_refusal`: {}",
+            answer.text
+        )
+    });
+    fields.sort_unstable();
+    fields
 }
 
 /// Returns the fields that a 400 names, in alphabetical order.
 #[track_caller]
 pub fn bad_fields(answer: &Answer) -> Vec<String> {
     let problem = problem(answer, 400);
-    let errors = problem["errors"].as_array().unwrap_or_else(|| panic!("no errors: {problem}"));
-    let mut fields: Vec<String> =
-        errors.iter().map(|error| error["field"].as_str().unwrap().to_owned()).collect();
+    assert!(problem["errors"].is_array(), "no errors: {problem}");
+    let mut fields = fields_of(&problem);
     fields.sort_unstable();
     fields
+}
+
+pub(crate) fn fields_of(problem: &Value) -> Vec<String> {
+    let errors = problem["errors"].as_array().into_iter().flatten();
+    errors.filter_map(|error| error["field"].as_str()).map(str::to_owned).collect()
 }

@@ -37,6 +37,8 @@ use tributary_local::{
     },
 };
 
+use crate::problems::{fields_of, parse_problem};
+
 const DATABASE: &str = "tributary";
 
 /// An app and the folder of its files.
@@ -46,6 +48,32 @@ pub trait AppUnderTest: 'static {
 
     /// Returns the app.
     fn program() -> Program;
+
+    /// The user as which a [`World`] is signed in: the owner of the examples in the OpenAPI document. The default is
+    /// none, which does for an app whose caller with a key may act for every user.
+    const USER: Option<&'static str> = None;
+
+    /// Returns the headers by which a user signs in. The default is that of App Service Authentication.
+    fn sign_in(user: &str) -> Vec<(&'static str, String)> {
+        vec![("x-ms-client-principal-id", user.to_owned())]
+    }
+
+    /// Checks the body of a refusal of a kind, such as `validation`, and returns the fields that it names, in any
+    /// order. The default is a problem document. An error says what is wrong with the body.
+    fn read_refusal(answer: &Answer, slug: &str) -> Result<Vec<String>, String> {
+        let problem = parse_problem(answer)?;
+        let kind = problem["type"].as_str().unwrap_or_default();
+        if kind.ends_with(&format!(":problem:{slug}")) {
+            Ok(fields_of(&problem))
+        } else {
+            Err(format!("`type` is {kind} instead of {slug}"))
+        }
+    }
+
+    /// Returns the status of a refusal of a kind, to which the framework gives `status`.
+    fn status_of(_slug: &str, status: u16) -> u16 {
+        status
+    }
 }
 
 /// The app on an empty account, in this process.
@@ -56,17 +84,20 @@ pub struct World<A> {
     pub router: Router,
     client: CosmosClient,
     pub(crate) functions: Arc<FunctionApp>,
+    /// The headers of the sign-in.
+    caller: Vec<(&'static str, String)>,
     app: PhantomData<fn() -> A>,
 }
 
 impl<A> Clone for World<A> {
     fn clone(&self) -> Self {
-        let Self { endpoint, router, client, functions, app } = self;
+        let Self { endpoint, router, client, functions, caller, app } = self;
         Self {
             endpoint: endpoint.clone(),
             router: router.clone(),
             client: client.clone(),
             functions: Arc::clone(functions),
+            caller: caller.clone(),
             app: *app,
         }
     }
@@ -113,7 +144,13 @@ impl<A: AppUnderTest> World<A> {
         let functions = functions::<A>(&[]);
         let client = endpoint.client().await.unwrap();
         let app = Self::app(&Self::cosmos(&endpoint).await, Self::options());
-        Self { router: router(app), endpoint, client, functions, app: PhantomData }
+        let caller = A::USER.map(A::sign_in).unwrap_or_default();
+        Self { router: router(app), endpoint, client, functions, caller, app: PhantomData }
+    }
+
+    /// Returns the same world for a caller that is signed in as this user, or as none.
+    pub fn as_caller(&self, user: Option<&str>) -> Self {
+        Self { caller: user.map(A::sign_in).unwrap_or_default(), ..self.clone() }
     }
 
     /// Returns the same world, seen through another instance of the app.
@@ -263,7 +300,11 @@ fn load<A: AppUnderTest>(more: &[(&str, &str)], number: usize) -> FunctionApp {
 /// HTTP functions.
 impl<A: AppUnderTest> World<A> {
     /// Sends a request to the app.
-    pub async fn send(&self, request: Request<Body>) -> Answer {
+    pub async fn send(&self, mut request: Request<Body>) -> Answer {
+        for (name, value) in &self.caller {
+            let value = value.parse().unwrap();
+            request.headers_mut().entry(*name).or_insert(value);
+        }
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.unwrap();

@@ -20,11 +20,11 @@ use crate::{
     config::{ConfigError, Settings},
     cosmos::{Container, Cosmos, Limits, Reason, StoreError},
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
-    domain::{BuildDomain, Context, Domain, Timer, bind},
+    domain::{BuildDomain, BuildSignIn, Context, Domain, Timer, bind},
     http::{
-        Admission, AuthLevel, COSTS_ROUTE, CalledFunctions, Consistency, Footprint, HttpFunction,
-        WorkQueue, admit, answered, catch_panics, consistent, delete, get, method_not_allowed,
-        no_such_route, post,
+        Admission, AuthLevel, Authentication, COSTS_ROUTE, CalledFunctions, Consistency, ErrorForm,
+        Footprint, HttpFunction, SignIn, SignedInBy, WorkQueue, admit, answered, catch_panics,
+        consistent, delete, get, method_not_allowed, no_such_route, post,
     },
     operator::{
         AFTER, FORCE, cancel_rebuild, get_projection, list_costs, list_projections,
@@ -103,11 +103,16 @@ pub struct App {
     pub domains: Vec<Domain>,
     shared: Vec<HttpFunction>,
     openapi: Arc<OpenApiDocument>,
+    sign_in: Arc<dyn SignIn>,
     projections: Projections,
     rebuilds: Rebuilds,
     page: Option<PlacedPage>,
     options: AppOptions,
 }
+
+/// The web page, the measured costs, the form of errors and the sign-in of a program.
+pub(crate) type ProgramParts =
+    (Option<&'static WebPage>, &'static str, ErrorForm, Option<BuildSignIn>);
 
 fn functions_without_request(domain: &Domain) -> Vec<&'static str> {
     let projections = domain.projections.iter().map(|projection| projection.function());
@@ -120,7 +125,7 @@ impl App {
     #[expect(clippy::large_types_passed_by_value, reason = "once in the life of the process")]
     pub(crate) fn new(
         domains: &[BuildDomain],
-        (page, costs): (Option<&'static WebPage>, &'static str),
+        (page, costs, errors, sign_in): ProgramParts,
         cosmos: &Arc<Cosmos>,
         options: AppOptions,
         settings: Settings<'_>,
@@ -130,6 +135,9 @@ impl App {
         let context = Context { cosmos, background, settings, clock };
         let domains: Vec<Domain> =
             domains.iter().map(|build| build(&context)).collect::<Result<_, _>>()?;
+        let has_sign_in = sign_in.is_some();
+        let authentication = || Ok(Arc::new(options.authentication) as Arc<dyn SignIn>);
+        let sign_in = sign_in.map_or_else(authentication, |build| build(&context))?;
         let projections = Projections::new(cosmos, options.projections, &domains)?;
         let rebuilds = Rebuilds::new(&projections, background, options.audit);
         let document = get("GetOpenApi", "/api/openapi.json", AuthLevel::Anonymous, get_open_api);
@@ -149,11 +157,14 @@ impl App {
             functions: described.map(|(of, line)| (of, line.clone())).collect(),
             domains: others.collect(),
             costs,
+            errors,
+            scheme: sign_in.scheme(),
+            has_sign_in,
             text: OnceLock::new(),
         });
         shared.push(document.with_state(Arc::clone(&openapi)));
         let page = page.map(|page| PlacedPage { page, place: &OF_APP });
-        Ok(Self { domains, shared, openapi, projections, rebuilds, page, options })
+        Ok(Self { domains, shared, openapi, sign_in, projections, rebuilds, page, options })
     }
 
     /// Returns the OpenAPI 3.1 document of all HTTP functions.
@@ -269,15 +280,18 @@ impl App {
     fn router(&self) -> Router {
         let functions = self.http_functions();
         let called = functions.map(|function| {
-            (function.method.clone(), function.route, function.name, function.auth_level)
+            let is_public = !function.auth_level.needs_key() && !function.signature.is_personal;
+            (function.method.clone(), function.route, function.name, is_public)
         });
         let pages = self.pages().flat_map(|PlacedPage { place, .. }| {
             let [index, file] = place.functions;
             [(place.path, index), (place.files, file)]
-                .map(|(path, name)| (Method::GET, path, name, AuthLevel::Anonymous))
+                .map(|(path, name)| (Method::GET, path, name, true))
         });
         let called: CalledFunctions = called.chain(pages).collect();
         let admission = Admission::new(self.options.admission);
+        let has_users =
+            self.openapi.has_sign_in || self.options.authentication == Authentication::EasyAuth;
         let captures = self.projections.eager().captures();
         let pages = self.pages().map(PlacedPage::router).fold(Router::new(), Router::merge);
         self.http_functions()
@@ -295,14 +309,17 @@ impl App {
                     captures: if function.is_eager { captures.clone() } else { <_>::default() },
                 };
                 let session = middleware::from_fn_with_state(consistency, consistent);
-                let handler = function.handler.route_layer(turn).route_layer(session);
+                let mut handler = function.handler.route_layer(turn).route_layer(session);
+                // Without users, a key is what lets a caller act for all of them.
+                if function.line.auth_level.needs_key() || has_users {
+                    handler = handler.route_layer(Extension(SignedInBy(Arc::clone(&self.sign_in))));
+                }
                 router.route(route, handler)
             })
             .method_not_allowed_fallback(method_not_allowed)
             .fallback(no_such_route)
-            .layer(Extension(self.options.authentication))
             .layer(middleware::from_fn(catch_panics))
-            .layer(middleware::from_fn_with_state(called, answered))
+            .layer(middleware::from_fn_with_state((called, self.openapi.errors), answered))
     }
 }
 

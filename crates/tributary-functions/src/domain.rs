@@ -22,7 +22,7 @@ use crate::{
     audit::Audit,
     config::{ConfigError, Settings},
     cosmos::{Container, Cosmos, StoreError},
-    http::HttpFunction,
+    http::{HttpFunction, SignIn},
     projection::{AnyProjection, Background},
     values::Clock,
 };
@@ -121,6 +121,8 @@ pub struct Context<'a> {
 }
 
 pub(crate) type BuildDomain = fn(&Context<'_>) -> Result<Domain, ConfigError>;
+
+pub(crate) type BuildSignIn = fn(&Context<'_>) -> Result<Arc<dyn SignIn>, ConfigError>;
 
 impl Domain {
     /// Creates a domain that adds nothing yet.

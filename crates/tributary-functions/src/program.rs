@@ -21,7 +21,8 @@ use crate::{
     brand::{self, Brand},
     config::{Config, ConfigError, Settings, worker_threads},
     cosmos::Cosmos,
-    domain::BuildDomain,
+    domain::{BuildDomain, BuildSignIn},
+    http::{ErrorBody, ErrorForm, Problem},
     operator,
     page::WebPage,
     telemetry,
@@ -35,6 +36,8 @@ pub struct Program {
     domains: Vec<BuildDomain>,
     page: Option<&'static WebPage>,
     costs: &'static str,
+    errors: ErrorForm,
+    sign_in: Option<BuildSignIn>,
 }
 
 /// The handler of the function app
@@ -59,7 +62,9 @@ impl Program {
     /// Creates an app without domains. The name is that of the crate, so that its debug lines can be switched
     /// on. It is also in the names of metrics and in the types of problem documents.
     pub fn new(name: &'static str, version: &'static str) -> Self {
-        Self { brand: Brand { name, version }, domains: Vec::new(), page: None, costs: "{}" }
+        let errors = ErrorForm::of::<Problem>();
+        let brand = Brand { name, version };
+        Self { brand, domains: Vec::new(), page: None, costs: "{}", errors, sign_in: None }
     }
 
     /// Adds a domain.
@@ -80,6 +85,17 @@ impl Program {
         Self { costs, ..self }
     }
 
+    /// Sets the body of every refusal, which is a problem document (RFC 9457) otherwise.
+    pub fn errors<E: ErrorBody>(self) -> Self {
+        Self { errors: ErrorForm::of::<E>(), ..self }
+    }
+
+    /// Sets the sign-in of the app's own, instead of the setting `Authentication__Mode`. The commands `functions`
+    /// and `openapi` build it without settings.
+    pub fn sign_in(self, build: BuildSignIn) -> Self {
+        Self { sign_in: Some(build), ..self }
+    }
+
     /// Builds the app on a database, without a request to the store.
     pub fn build(
         &self,
@@ -88,7 +104,8 @@ impl Program {
         settings: Settings<'_>,
     ) -> Result<App, ConfigError> {
         brand::set(self.brand);
-        App::new(&self.domains, (self.page, self.costs), cosmos, options, settings)
+        let parts = (self.page, self.costs, self.errors, self.sign_in);
+        App::new(&self.domains, parts, cosmos, options, settings)
     }
 
     /// Builds the app without a store, to read its declarations. Every request to the store fails.

@@ -238,7 +238,7 @@ impl<'de> Deserialize<'de> for Timestamp {
 text_schema!(Timestamp, "format": "date-time", "examples": ["2026-11-21T09:25:54.120Z"]);
 
 /// Checks an id that a caller chose: `^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`.
-pub fn check_id(text: &str) -> Result<(), Invalid> {
+pub(crate) fn check_id(text: &str) -> Result<(), Invalid> {
     let allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'-');
     let begins_well = text.starts_with(|first: char| first.is_ascii_alphanumeric());
     if begins_well && text.len() <= 128 && text.bytes().all(allowed) {

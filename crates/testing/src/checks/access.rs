@@ -2,11 +2,12 @@
 //!
 //! | level of the line | without a user | another user | the owner |
 //! | --- | --- | --- | --- |
-//! | `Anonymous`, `Function` | is answered | gets the same answer | gets the same answer |
-//! | `User` | 401 | is answered | is answered |
-//! | `Owner` | 401 | 403 | is answered |
+//! | `Anonymous`, `Public`, `Function` | is answered | gets the same answer | gets the same answer |
+//! | `User`, `KeylessUser` | 401 | is answered | is answered |
+//! | `Owner`, `KeylessOwner` | 401 | 403 | is answered |
 //!
-//! The host checks the key of all levels but `Anonymous`, so a command has one of the others.
+//! A command has a level that says who may send it: any but `Anonymous`. Where the caller is optional, an answer may
+//! differ by the caller.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +16,16 @@ use tributary_functions::http::AuthLevel;
 use tributary_local::cosmos::RequestKind;
 
 use super::examples::{Example, Examples, Listed, PROBE, texts};
-use crate::{Answer, AppUnderTest, World, answers::free_of_charge, problems::problem};
-
-/// The header by which App Service Authentication names a user of Microsoft Entra.
-const PRINCIPAL_ID: &str = "x-ms-client-principal-id";
+use crate::{Answer, AppUnderTest, World, answers::free_of_charge, problems::refusal};
 
 const STRANGER: &str = "a-stranger";
 
-/// Calls each function without a user, as other users and as the owner, behind App Service Authentication.
+const UNAUTHORIZED: (u16, &str) = (401, "unauthorized");
+
+const FORBIDDEN: (u16, &str) = (403, "forbidden");
+
+/// Calls each function without a user, as other users and as the owner, by the [sign-in](AppUnderTest::sign_in) of
+/// the app or behind App Service Authentication.
 ///
 /// The requests are the examples of the OpenAPI document. The owner is the user in the path or in the body,
 /// or the user whose commands have succeeded. The others are a stranger, and an owner of other items.
@@ -37,7 +40,7 @@ const STRANGER: &str = "a-stranger";
 /// take its example.
 pub async fn access_by_caller<A: AppUnderTest>() {
     lines_fit_handlers::<A>();
-    let world = World::<A>::new().await.with_easyauth().await;
+    let world = World::<A>::new().await.with_easyauth().await.as_caller(None);
     unknown_callers_learn_nothing(&world).await;
     let mut callers = Callers::default();
     let mut others = Examples::of::<A>("-2");
@@ -81,12 +84,18 @@ impl Callers {
         example: &Example,
     ) -> Answer {
         let answer = match example.of.function.auth_level {
-            AuthLevel::Anonymous | AuthLevel::Function => without_user(world, example).await,
-            AuthLevel::User => {
-                refused(world, example, None).await;
-                example.send(world, &[(PRINCIPAL_ID, &examples.with_set(STRANGER))]).await
+            AuthLevel::Anonymous | AuthLevel::Public | AuthLevel::Function => {
+                without_user(world, example).await
             }
-            AuthLevel::Owner => {
+            AuthLevel::User | AuthLevel::KeylessUser => {
+                refused(world, example, None).await;
+                let user = examples.user::<A>();
+                let any = user.clone().unwrap_or_else(|| examples.with_set(STRANGER));
+                let answer = example.send(&world.as_caller(Some(&any)), &[]).await;
+                self.owners.extend(user.filter(|_| answer.status.is_success()));
+                answer
+            }
+            AuthLevel::Owner | AuthLevel::KeylessOwner => {
                 refused(world, example, None).await;
                 self.owner(world, examples, example).await
             }
@@ -114,10 +123,11 @@ impl Callers {
             refusals.push(answer);
         }
         let named = examples.ids_in(example);
-        let candidates: BTreeSet<String> = named.iter().chain(&self.owners).cloned().collect();
+        let candidates = named.iter().chain(&self.owners).cloned();
+        let candidates: BTreeSet<String> = candidates.chain(examples.user::<A>()).collect();
         let mut last = None;
         for user in &candidates - &self.others {
-            let answer = example.send(world, &[(PRINCIPAL_ID, &user)]).await;
+            let answer = example.send(&world.as_caller(Some(&user)), &[]).await;
             if answer.status.is_success() {
                 if named.contains(&user) {
                     refusals.iter().for_each(free_of_charge);
@@ -153,22 +163,23 @@ impl Callers {
             }
             let for_other = Example { of: example.of.clone(), path, body };
             let answer = refused(world, &for_other, Some(owner)).await;
-            problem(&answer, 403);
+            refusal::<A>(example.of.function.name, &answer, FORBIDDEN);
         }
     }
 
     fn keep(&mut self, example: &Example, answer: &Answer) {
         let listed = &example.of;
         let level = listed.function.auth_level;
+        let is_owners = matches!(level, AuthLevel::Owner | AuthLevel::KeylessOwner);
         if level.needs_user() {
             let written = example.body.iter().flat_map(texts).any(|text| text.contains(PROBE));
             self.of_owners.extend(written.then(|| listed.probe.clone()));
         }
-        if listed.function.method == "GET" && level == AuthLevel::Owner {
+        if listed.function.method == "GET" && is_owners {
             let shown = self.of_owners.iter().filter(|probe| answer.text.contains(*probe));
             self.private.extend(shown.cloned());
         }
-        if level == AuthLevel::Anonymous {
+        if !level.needs_key() && !level.needs_user() {
             self.public.push((listed.clone(), answer.text.clone()));
         }
     }
@@ -197,12 +208,10 @@ async fn refused<A: AppUnderTest>(
     let name = example.of.function.name;
     let line = example.of.line();
     let n_before = world.endpoint.request_count();
-    let headers: Vec<(&str, &str)> = other.into_iter().map(|user| (PRINCIPAL_ID, user)).collect();
-    let answer = example.send(world, &headers).await;
+    let answer = example.send(&world.as_caller(other), &[]).await;
     match other {
         None => {
-            assert_eq!(answer.status, 401, "{name} without a user, {line}: {}", answer.text);
-            assert!(is_of_type(&problem(&answer, 401), "unauthorized"), "{}", answer.text);
+            refusal::<A>(&format!("{name} without a user, {line}"), &answer, UNAUTHORIZED);
             assert_eq!(answer.header("www-authenticate"), "Bearer", "{name}");
             free_of_charge(&answer);
         }
@@ -213,7 +222,7 @@ async fn refused<A: AppUnderTest>(
                  signed-in user may call it, write User in {line}"
             );
             if answer.status == 403 {
-                assert!(is_of_type(&problem(&answer, 403), "forbidden"), "{}", answer.text);
+                refusal::<A>(name, &answer, FORBIDDEN);
             }
         }
     }
@@ -224,19 +233,15 @@ async fn refused<A: AppUnderTest>(
     answer
 }
 
-fn is_of_type(problem: &Value, slug: &str) -> bool {
-    problem["type"].as_str().is_some_and(|kind| kind.ends_with(&format!(":problem:{slug}")))
-}
-
 /// Sends a request to a function for all users, without a user. A query has the same answer for a user.
 async fn without_user<A: AppUnderTest>(world: &World<A>, example: &Example) -> Answer {
     let answer = example.send(world, &[]).await;
-    let again = example.send(world, &[(PRINCIPAL_ID, STRANGER)]).await;
+    let again = example.send(&world.as_caller(Some(STRANGER)), &[]).await;
     for answer in [&answer, &again] {
         asks_for_no_user(&example.of, answer, &[401, 403]);
     }
     let function = &example.of.function;
-    if function.method == "GET" {
+    if function.method == "GET" && !function.signature.is_personal {
         assert_eq!((again.status, &again.text), (answer.status, &answer.text), "{}", function.name);
     }
     answer
@@ -253,15 +258,15 @@ fn asks_for_no_user(listed: &Listed, answer: &Answer, statuses: &[u16]) {
 }
 
 /// Checks that the level in a line asks for a user if and only if the handler does, and that the level of a
-/// command asks for a key.
+/// command says who may send it.
 fn lines_fit_handlers<A: AppUnderTest>() {
     for listed in Listed::all::<A>() {
         let function = &listed.function;
         let level = function.auth_level;
-        let is_public_command = function.method != "GET" && !level.needs_key();
+        let is_public_command = function.method != "GET" && level == AuthLevel::Anonymous;
         let fault = match (function.signature.takes().has_actor, level.needs_user()) {
             _ if is_public_command => {
-                "is a command for every caller. Write Owner, User or Function"
+                "is a command for every caller. Write Owner, User or Function, or Public if it is meant so,"
             }
             (false, true) => {
                 "never asks for its user. Take an `Actor` in its handler, or write Function"
@@ -280,7 +285,7 @@ async fn unknown_callers_learn_nothing<A: AppUnderTest>(world: &World<A>) {
         for path in [path.clone(), path.replace("Id", "~")] {
             let answer = world.call(function.method.as_str(), &path, &[], None).await;
             if function.auth_level.needs_user() {
-                problem(&answer, 401);
+                refusal::<A>(function.name, &answer, UNAUTHORIZED);
             } else {
                 asks_for_no_user(&listed, &answer, &[401]);
             }

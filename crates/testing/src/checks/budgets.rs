@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tributary_functions::cosmos::Limits;
 
-use crate::{Answer, AppUnderTest, World};
+use crate::{Answer, AppUnderTest, World, problems::refusal};
 
 /// The most store requests that a command of an app may send without a competing one.
 const MAX_REQUESTS: u64 = 30;
@@ -44,9 +44,7 @@ pub async fn budget_spent_anywhere<A: AppUnderTest>(
             assert_eq!(result(&world, path, times).await, expected, "{command:?}");
             return;
         }
-        let answer = answer.expect(503);
-        let kind = answer.json()["type"].as_str().unwrap_or_default().to_owned();
-        assert!(kind.ends_with(":problem:budget-spent"), "{command:?}: {}", answer.text);
+        refusal::<A>(command.path, &answer, (503, "budget-spent"));
         assert_eq!(answer.header("retry-after"), "1");
         let repeated = carry_out(&world, command).await;
         assert!(repeated.status.is_success(), "{command:?}: {}", repeated.text);

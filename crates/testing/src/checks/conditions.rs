@@ -9,8 +9,10 @@ use super::examples::{Example, Examples};
 use crate::{
     Answer, AppUnderTest, World,
     answers::{charged, is_etag},
-    problems::problem,
+    problems::refusal,
 };
+
+const FAILED: (u16, &str) = (412, "precondition-failed");
 
 /// Checks the conditions that callers make at each function of an app, by the examples of the OpenAPI document.
 ///
@@ -44,7 +46,7 @@ pub async fn are_honoured<A: AppUnderTest>() {
         let created = one.send(&world, &[("if-none-match", "*")]).await;
         if created.status.is_success() {
             for refused in [none, any, one.send(&world, &[("if-none-match", "*")]).await] {
-                problem(&refused, 412);
+                refusal::<A>(one.of.function.name, &refused, FAILED);
             }
             assert_eq!(created.header("etag"), etag(&world, &one.path).await);
             earlier.insert(one.path.clone(), created.header("etag").to_owned());
@@ -144,10 +146,12 @@ async fn delete<A: AppUnderTest>(
     // What others use stays until they are gone.
     if deleted.status.is_success() {
         for value in ["*", &current] {
-            problem(&delete(value).await, 412);
+            refusal::<A>(one.of.function.name, &delete(value).await, FAILED);
         }
-        problem(&world.delete(path).await, 404);
-        problem(&world.call("GET", path, &[("if-none-match", "*")], None).await, 404);
+        let read = world.call("GET", path, &[("if-none-match", "*")], None).await;
+        for answer in [world.delete(path).await, read] {
+            refusal::<A>(path, &answer, (404, "not-found"));
+        }
     }
     deleted
 }
@@ -159,8 +163,7 @@ async fn refused<A: AppUnderTest>(
     command: impl Future<Output = Answer>,
 ) {
     let (answer, requests) = world.requests_of(command).await;
-    assert_eq!(answer.status, 412, "{item}: {}", answer.text);
-    problem(&answer, 412);
+    refusal::<A>(item, &answer, FAILED);
     // The store answers a transaction that it refuses with 207.
     let is_write = |request: &&StoreRequest| {
         let is_read = matches!(request.kind, RequestKind::Read | RequestKind::Query);

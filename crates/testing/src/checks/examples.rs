@@ -83,7 +83,8 @@ impl Example {
         let method = self.of.function.method.as_str();
         let answer = world.call(method, &self.path, headers, self.body.clone()).await;
         // Caches know an answer by its URL, and not by a key.
-        let is_public = !self.of.function.auth_level.needs_key();
+        let function = &self.of.function;
+        let is_public = !function.auth_level.needs_key() && !function.signature.is_personal;
         let rule = if is_public { "no-cache" } else { "no-store" };
         assert_eq!(answer.header("cache-control"), rule, "{}", self.of.function.name);
         assert_eq!(answer.header("vary"), "Consistency-Token, Cookie");
@@ -113,6 +114,11 @@ impl Examples {
         let members = example.body.iter().flat_map(texts);
         ids.extend(members.filter(|text| self.ids.iter().any(|id| *text == self.with_set(id))));
         ids
+    }
+
+    /// Returns the user of the requests.
+    pub(super) fn user<A: AppUnderTest>(&self) -> Option<String> {
+        A::USER.map(|user| self.with_set(user))
     }
 
     pub(super) fn with_set(&self, text: &str) -> String {
@@ -248,7 +254,18 @@ impl Examples {
                 is_same_route &= located == Some(segment);
                 return segment.to_owned();
             };
-            let example = || self.with_set(self.document.example(examples[name]).as_str().unwrap());
+            let example = || {
+                let schema = examples.get(name).copied().unwrap_or(&Value::Null);
+                let example = (!schema.is_null()).then(|| self.document.example(schema));
+                let example = example.as_ref().and_then(Value::as_str).unwrap_or_else(|| {
+                    panic!(
+                        "The path parameter `{name}` has no example of a text. Take it as `Params` of a \
+                         type with `#[schemars(example = …)]` in the handler of {}.",
+                        listed.line()
+                    )
+                });
+                self.with_set(example)
+            };
             located.filter(|_| is_same_route).map_or_else(example, str::to_owned)
         });
         segments.collect::<Vec<_>>().join("/")
@@ -354,7 +371,9 @@ pub(super) fn texts(value: &Value) -> Vec<String> {
 ///
 /// When a function does not take its example, or a timer fails.
 pub async fn send_examples<A: AppUnderTest>(world: &World<A>) {
-    let send = async |_: &Examples, example: &Example| example.send(world, &[]).await;
+    let send = async |examples: &Examples, example: &Example| {
+        example.send(&world.as_caller(examples.user::<A>().as_deref()), &[]).await
+    };
     let mut others = Examples::of::<A>("-2");
     let functions = others.pending.clone();
     others.create(world, send).await;

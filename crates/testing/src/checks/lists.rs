@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tributary_functions::values::Timestamp;
 
-use crate::{Answer, AppUnderTest, World, problems::bad_fields};
+use crate::{Answer, AppUnderTest, World, problems::refusal};
 
 const MAX_PAGES: usize = 1_000;
 
@@ -166,7 +166,8 @@ pub fn forged_cursors_are_refused<A: AppUnderTest>(
             for other in honest.iter().filter(|other| other.list.path != one.list.path) {
                 let answer =
                     one.list.page(world, PAGE_LIMIT, other.cursors.first().map(String::as_str));
-                assert_eq!(bad_fields(&answer.await), ["cursor"], "{}", one.list.path);
+                let fields = refusal::<A>(one.list.path, &answer.await, (400, "validation"));
+                assert_eq!(fields, ["cursor"], "{}", one.list.path);
             }
         }
         honest
@@ -184,7 +185,8 @@ pub fn forged_cursors_are_refused<A: AppUnderTest>(
         }
         let (answer, cost) = runtime.block_on(page_and_cost(world, *list, Some(&encoded(&cursor))));
         if answer.status != 200 {
-            prop_assert_eq!(bad_fields(&answer), ["cursor"]);
+            let fields = refusal::<A>(list.path, &answer, (400, "validation"));
+            prop_assert_eq!(fields, ["cursor"]);
             prop_assert_eq!(cost.0, 0);
             return Ok(());
         }

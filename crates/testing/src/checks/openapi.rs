@@ -124,7 +124,9 @@ impl OpenApiDocument {
     ///
     /// When a text has no example.
     pub fn example(&self, schema: &Value) -> Value {
-        example_of(&self.0, schema, &|schema| panic!("no example in {schema}"))
+        example_of(&self.0, schema, &|schema| {
+            panic!("no example in {schema}: write `#[schemars(example = …)]` at its type")
+        })
     }
 
     /// Returns a value of a schema with other texts. Dates and choices stay.
@@ -162,7 +164,13 @@ impl OpenApiDocument {
     }
 
     fn referred(&self, reference: &str) -> &Value {
-        self.0.pointer(&reference[1..]).unwrap()
+        let found = reference.strip_prefix('#').and_then(|path| self.0.pointer(path));
+        found.unwrap_or_else(|| {
+            panic!(
+                "A schema refers to `{reference}`, which the document does not have. Write \
+                 `#[schemars(inline)]` at its type."
+            )
+        })
     }
 
     /// Checks that every function has its operation, with its key and the parameters of its route, and that
@@ -179,8 +187,9 @@ impl OpenApiDocument {
             assert!(is_query, "{name} is a command, and waits for nothing");
             let operation = self.operation(function);
             assert_eq!(operation["operationId"], name);
-            let asks_for_key =
-                operation["security"].as_array().is_some_and(|keys| !keys.is_empty());
+            let asks_for_key = operation["security"].as_array().is_some_and(|schemes| {
+                schemes.iter().any(|scheme| scheme.get("keyHeader").is_some())
+            });
             assert_eq!(asks_for_key, function.auth_level.needs_key(), "{name}");
             let of_path: BTreeSet<_> =
                 self.path_parameters(function).map(|(name, _)| name).collect();

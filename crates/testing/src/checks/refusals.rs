@@ -8,11 +8,7 @@ use serde_json::Value;
 use tributary_functions::http::HttpFunction;
 
 use super::{bounds, openapi::OpenApiDocument};
-use crate::{
-    AppUnderTest, World,
-    answers::free_of_charge,
-    problems::{bad_fields, problem},
-};
+use crate::{Answer, AppUnderTest, World, answers::free_of_charge, problems::refusal};
 
 const JSON: Option<&str> = Some("application/json");
 
@@ -76,8 +72,8 @@ const METHODS: [&str; 8] = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", 
 
 /// Sends bad requests to every function: malformed and oversized bodies, bodies of another type, bodies
 /// without their fields, parameters and headers that stand twice, codings of bodies, conditions that are not read,
-/// path parameters that are no text, and methods that the route does not have. Each is refused with a problem
-/// document that names the fault, and without a request to the store. The numbers, lists and texts of bodies are
+/// path parameters that are no text, and methods that the route does not have. Each is refused in the
+/// app's form of errors, which names the fault, and without a request to the store. The numbers, lists and texts of bodies are
 /// refused beyond the bounds that the OpenAPI document has, and only there.
 ///
 /// # Panics
@@ -89,30 +85,32 @@ pub async fn bad_requests_are_refused<A: AppUnderTest>(world: &World<A>) {
     let n_before = world.endpoint.request_count();
     for function in &functions {
         let method = function.method.as_str();
+        let refusal = |answer: &Answer, kind| refusal::<A>(function.name, answer, kind);
+        let fields = |answer: &Answer| refusal(answer, (400, "validation"));
         let parameters: Vec<&str> =
             function.route.split('/').filter(|segment| segment.starts_with('{')).collect();
         let path =
             parameters.iter().fold(function.route.to_owned(), |path, it| path.replace(it, "a1"));
         for (query, name) in TWICE {
             let answer = world.call(method, &format!("{path}?{query}"), &[], None).await;
-            assert_eq!(bad_fields(&answer), [name], "{} {query}", function.name);
+            assert_eq!(fields(&answer), [name], "{} {query}", function.name);
             free_of_charge(&answer);
         }
         for (headers, name) in TWO_VALUES {
             let answer = world.call(method, &path, headers, None).await;
-            assert_eq!(bad_fields(&answer), [name], "{} {headers:?}", function.name);
+            assert_eq!(fields(&answer), [name], "{} {headers:?}", function.name);
             free_of_charge(&answer);
         }
         for coding in ["gzip", "br", "identity, gzip"] {
             let answer = world.call(method, &path, &[("content-encoding", coding)], None).await;
-            problem(&answer, 415);
+            refusal(&answer, (415, "unsupported-encoding"));
             assert_eq!(answer.header("accept-encoding"), "identity", "{}", function.name);
             free_of_charge(&answer);
         }
         if !(function.method.is_safe() || function.signature.is_conditional) {
             for condition in [("if-match", "*"), ("if-none-match", "\"0\"")] {
                 let answer = world.call(method, &path, &[condition], None).await;
-                problem(&answer, 412);
+                refusal(&answer, (412, "precondition-failed"));
                 free_of_charge(&answer);
             }
         }
@@ -120,7 +118,7 @@ pub async fn bad_requests_are_refused<A: AppUnderTest>(world: &World<A>) {
             let path = function.route.replace(parameter, "%FF").replace(['{', '}'], "");
             let answer = world.call(method, &path, &[], None).await;
             let name = parameter.trim_matches(['{', '}']);
-            assert_eq!(bad_fields(&answer), [name], "{}", function.name);
+            assert_eq!(fields(&answer), [name], "{}", function.name);
             free_of_charge(&answer);
         }
         other_methods(world, &functions, function, &path).await;
@@ -131,7 +129,7 @@ pub async fn bad_requests_are_refused<A: AppUnderTest>(world: &World<A>) {
             required.sort_unstable();
             if !required.is_empty() {
                 let answer = world.send_body((method, &path), JSON, "{}").await;
-                assert_eq!(bad_fields(&answer), required, "{}", function.name);
+                assert_eq!(fields(&answer), required, "{}", function.name);
             }
         }
     }
@@ -153,7 +151,7 @@ async fn other_methods<A: AppUnderTest>(
     }
     for method in METHODS.into_iter().filter(|method| !own.contains(method)) {
         let answer = world.call(method, path, &[], None).await;
-        problem(&answer, 405);
+        refusal::<A>(function.name, &answer, (405, "method-not-allowed"));
         let allowed: BTreeSet<_> = answer.header("allow").split(',').map(str::trim).collect();
         assert_eq!(allowed, own, "{method} {path}");
         free_of_charge(&answer);
@@ -161,26 +159,26 @@ async fn other_methods<A: AppUnderTest>(
 }
 
 async fn bad_bodies<A: AppUnderTest>(world: &World<A>, route: (&str, &str)) {
-    let refused = async |content_type, body: Body, status| {
+    let refused = async |content_type, body: Body, kind| {
         let answer = world.send_body(route, content_type, body).await;
-        problem(&answer, status);
+        refusal::<A>(route.1, &answer, kind);
         free_of_charge(&answer);
     };
     for body in MALFORMED {
-        refused(JSON, body.into(), 400).await;
+        refused(JSON, body.into(), (400, "malformed-body")).await;
     }
     for body in [&b"\xff\xfe"[..], b"{\"name\": \"\xff\"}", b"\x00"] {
-        refused(JSON, body.into(), 400).await;
+        refused(JSON, body.into(), (400, "malformed-body")).await;
     }
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let deep = format!("{}0{}", open.repeat(100_000), close.repeat(100_000));
-        refused(JSON, deep.into(), 400).await;
-        refused(JSON, open.repeat(100_000).into(), 400).await;
+        refused(JSON, deep.into(), (400, "malformed-body")).await;
+        refused(JSON, open.repeat(100_000).into(), (400, "malformed-body")).await;
     }
     let parts = [Ok("{\"name\":"), Err(std::io::Error::other("reset"))];
-    refused(JSON, Body::from_stream(stream::iter(parts)), 400).await;
+    refused(JSON, Body::from_stream(stream::iter(parts)), (400, "malformed-body")).await;
     for content_type in NOT_JSON {
-        refused(content_type, "{}".into(), 415).await;
+        refused(content_type, "{}".into(), (415, "unsupported-media-type")).await;
     }
-    refused(JSON, " ".repeat(5 * 1024 * 1024).into(), 413).await;
+    refused(JSON, " ".repeat(5 * 1024 * 1024).into(), (413, "body-too-large")).await;
 }

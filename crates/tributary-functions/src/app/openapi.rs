@@ -7,7 +7,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use axum::{extract::State, http::Method};
+use axum::{
+    extract::State,
+    http::{Method, StatusCode},
+};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Deserialize, Serialize};
 use serde_json::{
@@ -20,8 +23,8 @@ use crate::{
     brand::brand,
     cosmos::ETag,
     http::{
-        AnswerShape, ApiError, AuthLevel, Conditions, FunctionLine, ItemResponse, Problem,
-        RequestShape, found, path_parameters,
+        AnswerShape, ApiError, Conditions, ErrorBody, ErrorForm, FunctionLine, ItemResponse,
+        Problem, Refusal, RequestShape, found, path_parameters,
     },
 };
 
@@ -36,6 +39,11 @@ pub(super) struct OpenApiDocument {
     pub domains: Vec<(&'static str, Vec<&'static str>)>,
     /// Measured costs, as JSON.
     pub costs: &'static str,
+    pub errors: ErrorForm,
+    /// The security scheme of users.
+    pub scheme: Value,
+    /// True if the app has a sign-in of its own.
+    pub has_sign_in: bool,
     pub text: OnceLock<(OpenApiText, ETag)>,
 }
 
@@ -49,20 +57,21 @@ struct OperationCost {
     request_units: f64,
 }
 
-const REFUSALS: [(&str, &str, &str); 8] = [
-    ("400", "Invalid", "The request is not valid. `errors` names each value that is not."),
-    ("401", "NoKey", "The function key is missing or wrong."),
-    ("404", "NotFound", "It does not exist, or something that the request names does not."),
-    ("409", "Conflict", "It is in the way of something that is there."),
-    (
-        "412",
-        "PreconditionFailed",
-        "The item is not in the state of `If-Match` or `If-None-Match`, or the function takes neither.",
-    ),
-    ("413", "TooLarge", "The body is too large."),
-    ("429", "TooManyRequests", "Too many requests. Retry after the seconds in `Retry-After`."),
-    ("503", "Unavailable", "The store does not answer. Retry after the seconds in `Retry-After`."),
+/// The refusals of most functions: the status and the slug, a name and a text.
+#[rustfmt::skip]
+const REFUSALS: [(u16, &str, &str, &str); 9] = [
+    (400, "malformed-body",      "Invalid",            INVALID),
+    (400, "validation",          "Invalid",            INVALID),
+    (401, "no-key",              "NoKey",              "The function key is missing or wrong."),
+    (404, "not-found",           "NotFound",           "It does not exist, or something that the request names does not."),
+    (409, "conflict",            "Conflict",           "It is in the way of something that is there."),
+    (412, "precondition-failed", "PreconditionFailed", "The item is not in the state of `If-Match` or `If-None-Match`, or the function takes neither."),
+    (413, "body-too-large",      "TooLarge",           "The body is too large."),
+    (429, "throttled",           "TooManyRequests",    "Too many requests. Retry after the seconds in `Retry-After`."),
+    (503, "unavailable",         "Unavailable",        "The store does not answer. Retry after the seconds in `Retry-After`."),
 ];
+
+const INVALID: &str = "The request is not valid. `errors` names each value that is not.";
 
 /// An OpenAPI 3.1 document.
 #[derive(Serialize, JsonSchema)]
@@ -100,18 +109,23 @@ impl OpenApiDocument {
                 paths.entry(function.route).or_insert_with(|| json!({"parameters": parameters}));
             let costs = costs.get(function.name).map_or(&[][..], Vec::as_slice);
             path[function.method.as_str().to_lowercase()] =
-                operation(tag, function, takes, costs, schemas);
+                operation(self, tag, function, takes, costs, schemas);
         }
-        let problem = schemas.subschema_for::<Problem>();
-        let refusal = |description: &str| json!({"description": description, "content": {"application/problem+json": {"schema": problem}}});
-        let problems = "A problem document (RFC 9457). A 429 and a 503 have `Retry-After`.";
-        let refusals = REFUSALS.into_iter().map(|(status, name, text)| {
+        let problem = (self.errors.schema)(schemas);
+        let media_type = self.errors.content_type;
+        let refusal = |description: &str| json!({"description": description, "content": {media_type: {"schema": problem}}});
+        let what = if media_type == Problem::CONTENT_TYPE {
+            "problem document (RFC 9457)"
+        } else {
+            "refusal"
+        };
+        let problems = format!("A {what}. A 429 and a 503 have `Retry-After`.");
+        let refusals = REFUSALS.into_iter().map(|(status, _, name, text)| {
             // The host refuses a key, before the handler sees the request.
-            let refused =
-                if status == "401" { json!({"description": text}) } else { refusal(text) };
+            let refused = if status == 401 { json!({"description": text}) } else { refusal(text) };
             (name.to_owned(), refused)
         });
-        let refusals = refusals.chain([("Problem".to_owned(), refusal(problems))]);
+        let refusals = refusals.chain([("Problem".to_owned(), refusal(&problems))]);
         let text = json!({"type": "string"});
         let header = |description: &str| json!({"description": description, "schema": text});
         let in_header = |name: &str, description: &str| json!({"name": name, "in": "header", "description": description, "schema": text});
@@ -145,11 +159,7 @@ impl OpenApiDocument {
                 "securitySchemes": {
                     "keyHeader": {"type": "apiKey", "in": "header", "name": "x-functions-key"},
                     "keyParameter": {"type": "apiKey", "in": "query", "name": "code"},
-                    "user": {
-                        "type": "http",
-                        "scheme": "bearer",
-                        "description": "App Service Authentication, where the app is set up for it.",
-                    },
+                    "user": self.scheme,
                 },
             },
         })
@@ -164,6 +174,7 @@ impl OpenApiDocument {
 }
 
 fn operation(
+    document: &OpenApiDocument,
     tag: &str,
     function: &FunctionLine,
     mut takes: RequestShape,
@@ -177,8 +188,8 @@ fn operation(
     let mut operation = json!({
         "operationId": function.name,
         "tags": [tag],
-        "security": security(function.auth_level),
-        "responses": responses(function, &takes, function.signature.gives(schemas)),
+        "security": security(document, function),
+        "responses": responses(document, function, &takes, function.signature.gives(schemas)),
     });
     if let [first, ..] = costs {
         operation["summary"] = summary(first).into();
@@ -201,6 +212,7 @@ fn operation(
 }
 
 fn responses(
+    document: &OpenApiDocument,
     function: &FunctionLine,
     takes: &RequestShape,
     AnswerShape { body, is_item }: AnswerShape,
@@ -210,17 +222,19 @@ fn responses(
     let mut responses = json!({"4XX": problem, "5XX": problem});
     let is_command = function.method != Method::GET;
     let has_path = function.route.contains('{');
-    for (status, name, _) in REFUSALS {
+    for (status, slug, name, _) in REFUSALS {
         let is_possible = match status {
-            "400" => has_path || takes.body.is_some() || !takes.parameters.is_empty(),
-            "401" => function.auth_level.needs_key(),
-            "404" => has_path,
-            "409" | "412" => is_command,
-            "413" => takes.body.is_some(),
+            400 => has_path || takes.body.is_some() || !takes.parameters.is_empty(),
+            401 => function.auth_level.needs_key(),
+            404 => has_path,
+            409 | 412 => is_command,
+            413 => takes.body.is_some(),
             _ => true,
         };
         if is_possible {
-            responses[status] = json!({"$ref": format!("#/components/responses/{name}")});
+            let status = StatusCode::from_u16(status).unwrap_or_default();
+            let status = (document.errors.status)(&Refusal::new(status, slug, "", ""));
+            responses[status.as_str()] = json!({"$ref": format!("#/components/responses/{name}")});
         }
     }
     let mut headers = json!({"Cache-Control": header("CacheControl")});
@@ -253,17 +267,22 @@ fn responses(
     responses
 }
 
-/// The function key, in one of two places; and a user, where the app is set up for it.
-fn security(auth_level: AuthLevel) -> Value {
-    let keys = ["keyHeader", "keyParameter"];
-    let alone = keys.map(|key| json!({key: []}));
-    match auth_level {
-        AuthLevel::Anonymous => json!([]),
-        AuthLevel::Function => alone.to_vec().into(),
-        AuthLevel::User | AuthLevel::Owner => {
-            let with_user = keys.map(|key| json!({key: [], "user": []}));
-            [alone, with_user].concat().into()
-        }
+/// The function key, in one of two places, and a user. The user is optional where the handler takes none, too, or
+/// where the app has to be set up for users.
+fn security(document: &OpenApiDocument, function: &FunctionLine) -> Value {
+    let level = function.auth_level;
+    let keys = ["keyHeader", "keyParameter"].map(|key| json!({key: []}));
+    let alone = if level.needs_key() { keys.to_vec() } else { vec![json!({})] };
+    let with_user = alone.iter().cloned().map(|mut key| {
+        key["user"] = json!([]);
+        key
+    });
+    let needs_user = level.needs_user() && (document.has_sign_in || !level.needs_key());
+    match (needs_user, level.needs_user() || function.signature.is_personal) {
+        (true, _) => with_user.collect(),
+        (false, true) => [alone.clone(), with_user.collect()].concat().into(),
+        (false, false) if level.needs_key() => alone.into(),
+        (false, false) => json!([]),
     }
 }
 

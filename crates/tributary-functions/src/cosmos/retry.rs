@@ -26,23 +26,23 @@ const MAX_RETRIED_UNANSWERED: u32 = 3;
 
 /// An error that says whether a retry can help.
 pub trait Retryable {
-    /// Returns true if a new attempt can succeed, which reads again and decides anew.
-    fn is_retryable(&self) -> bool;
-
-    /// Returns true if the error follows from a read, which may have returned an old state.
-    fn may_be_stale(&self) -> bool {
-        false
-    }
-
     /// Returns the error of the store behind this error.
     fn store_error(&self) -> Option<&StoreError>;
+
+    /// Returns true if a new attempt can succeed, which reads again and decides anew: by default after a lost
+    /// race, and after an unanswered store request, since a command recognises its own writes.
+    fn is_retryable(&self) -> bool {
+        self.store_error().is_some_and(|error| error.is_race() || error.is_unanswered())
+    }
+
+    /// Returns true if the error follows from a read, which may have returned an old state: by default each
+    /// error but those of the store.
+    fn may_be_stale(&self) -> bool {
+        self.store_error().is_none()
+    }
 }
 
 impl Retryable for StoreError {
-    fn is_retryable(&self) -> bool {
-        self.is_race() || self.is_unanswered()
-    }
-
     fn store_error(&self) -> Option<&StoreError> {
         Some(self)
     }

@@ -9,7 +9,7 @@ use std::{
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderName, HeaderValue, Method, StatusCode, header},
+    http::{HeaderName, HeaderValue, Method, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -18,8 +18,8 @@ use futures::FutureExt;
 use opentelemetry::{KeyValue, trace::SpanKind};
 
 use super::{
-    ApiError, AuthLevel, Conditions, INVOCATION_ID, conditions::tagged, consistency::COPIES_BEHIND,
-    error::internal_error_body,
+    ApiError, Conditions, INVOCATION_ID, conditions::tagged, consistency::COPIES_BEHIND,
+    error::ErrorForm,
 };
 use crate::{
     app::UNMATCHED_FUNCTION,
@@ -34,15 +34,15 @@ pub(crate) const COSTS_ROUTE: &str = "/api/costs";
 
 const RECORDED_ROUTES: &str = "/api/";
 
-/// The functions by their methods and routes, with the callers that they admit.
-pub(crate) type CalledFunctions = Arc<[(Method, &'static str, &'static str, AuthLevel)]>;
+/// The functions by their methods and routes; true if all callers get the same answer.
+pub(crate) type CalledFunctions = Arc<[(Method, &'static str, &'static str, bool)]>;
 
-/// Logs, traces and measures each request. Every answer that used the store gets a header with the request
+/// Logs, traces and measures each request, and writes the bodies of refusals. Every answer that used the store gets a header with the request
 /// units of all its store calls.
 ///
 /// None of these records has a path or a query, since they contain ids and may contain keys.
 pub(crate) async fn answered(
-    State(functions): State<CalledFunctions>,
+    State((functions, errors)): State<(CalledFunctions, ErrorForm)>,
     route: Option<MatchedPath>,
     conditions: Conditions,
     request: Request,
@@ -56,7 +56,7 @@ pub(crate) async fn answered(
     let mut known = functions.iter();
     let known = known.find(|(method, path, ..)| method == called && *path == route);
     let function = known.map_or(UNMATCHED_FUNCTION, |(.., name, _)| name);
-    let is_public = known.is_some_and(|(.., level)| !level.needs_key());
+    let is_public = known.is_some_and(|(.., is_public)| *is_public);
     let is_read = request.method().is_safe();
     let host = TraceContext::from_headers(request.headers());
     let invocation = request.headers().get(INVOCATION_ID).and_then(|id| id.to_str().ok());
@@ -69,6 +69,7 @@ pub(crate) async fn answered(
         if is_read { tagged(response, &conditions).await } else { response }
     }));
     let ((mut response, detail), meter) = span.around(work).await;
+    errors.write(&mut response, invocation);
 
     let duration = started.elapsed();
     let ended = SystemTime::now();
@@ -79,11 +80,6 @@ pub(crate) async fn answered(
         record(function, duration, cost, detail, (Some(request), None));
     }
     let used_the_store = meter.used_the_store();
-    if status == StatusCode::INTERNAL_SERVER_ERROR
-        && let Some(invocation) = &invocation
-    {
-        *response.body_mut() = internal_error_body(invocation);
-    }
     telemetry::report_later(move || {
         tracing::info!(
             function,
@@ -130,7 +126,7 @@ fn name_of(method: &Method) -> &'static str {
     STANDARD_METHODS.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
 }
 
-/// Answers a request whose handler panics with a 500 problem document. Rust writes the reason to standard
+/// Answers a request whose handler panics with a 500. Rust writes the reason to standard
 /// error, which the host logs as an error.
 pub(crate) async fn catch_panics(request: Request, next: Next) -> Response {
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
@@ -145,10 +141,10 @@ mod tests {
     use axum::{Router, body::Body, middleware, routing::get};
     use tower::ServiceExt;
 
-    use super::*;
+    use super::{super::Refusal, *};
 
     #[tokio::test]
-    async fn a_panic_is_a_problem_document_and_the_next_request_is_served() {
+    async fn a_panic_is_a_refusal_and_the_next_request_is_served() {
         let router = Router::new()
             .route("/bug", get(|| async { panic!("a bug") as String }))
             .route("/fine", get(|| async { "fine" }))
@@ -157,8 +153,8 @@ mod tests {
             let request = Request::get(path).body(Body::empty()).unwrap();
             let response = router.clone().oneshot(request).await.unwrap();
             assert_eq!(response.status(), status, "{path}");
-            let problem = response.headers()["content-type"] == "application/problem+json";
-            assert_eq!(problem, status == 500, "{path}");
+            let refusal = response.extensions().get::<Refusal>();
+            assert_eq!(refusal.is_some(), status == 500, "{path}");
         }
     }
 }

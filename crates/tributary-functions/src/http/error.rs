@@ -1,15 +1,14 @@
-//! Errors as problem documents (RFC 9457): the one place that turns errors into statuses.
+//! Errors and their answers: the one place that turns errors into statuses. The body is a problem document
+//! (RFC 9457), or the app's own [`ErrorBody`].
 
 use std::convert::Infallible;
 
 use axum::{
-    Json,
-    body::Body,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use azure_data_cosmos::CosmosError;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use crate::audit::Obstacle;
@@ -91,25 +90,87 @@ pub enum ApiError {
         "This instance has reached its limit of concurrent requests. Retry after the seconds in `Retry-After`."
     )]
     Overloaded,
-    /// A problem of one domain.
+    /// A refusal of one domain.
     #[error("{}", .0.detail)]
-    Domain(&'static DomainProblem),
+    Domain(Box<Refusal>),
     /// An error of the store: 429, 503 or, for a bug, 500.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// A problem of one domain, beside those of every HTTP API.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DomainProblem {
-    /// The status. A 429 or 503 gets the header `Retry-After`.
+/// The parts of a refusal, from which an [`ErrorBody`] is made.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    /// The status. A 429 or 503 gets the header `Retry-After`, a 401 `WWW-Authenticate`.
     pub status: StatusCode,
-    /// The last part of the problem's type, such as `removal-pending`.
+    /// The name of its kind, such as `validation`.
     pub slug: &'static str,
-    /// The title, the same for every problem of the type.
+    /// The title, the same for every refusal of the kind.
     pub title: &'static str,
     /// A sentence that says what to do.
-    pub detail: &'static str,
+    pub detail: String,
+    /// The bad fields of the request.
+    pub errors: Vec<FieldError>,
+    /// The id of the log lines of the request, if the host gave one.
+    pub invocation_id: Option<String>,
+}
+
+impl Refusal {
+    /// Creates a refusal of one domain, beside those of every HTTP API. `?` turns it into an [`ApiError`].
+    pub fn new(
+        status: StatusCode,
+        slug: &'static str,
+        title: &'static str,
+        detail: impl Into<String>,
+    ) -> Self {
+        let (detail, errors) = (detail.into(), Vec::new());
+        Self { status, slug, title, detail, errors, invocation_id: None }
+    }
+}
+
+/// The body of every refusal that the handler gives: those of the app, and those of the framework. Set it with
+/// [`Program::errors`](crate::program::Program::errors). Headers such as `Retry-After` stay as they are.
+pub trait ErrorBody: From<Refusal> + Serialize + JsonSchema {
+    /// The media type.
+    const CONTENT_TYPE: &'static str = "application/json";
+
+    /// Returns the status of a refusal, by its status and slug: an app may answer 422 for `validation`.
+    fn status(refusal: &Refusal) -> StatusCode {
+        refusal.status
+    }
+}
+
+/// An [`ErrorBody`] as a value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ErrorForm {
+    pub content_type: &'static str,
+    pub status: fn(&Refusal) -> StatusCode,
+    pub schema: fn(&mut SchemaGenerator) -> Schema,
+    body: fn(Refusal) -> Vec<u8>,
+}
+
+impl ErrorForm {
+    pub(crate) fn of<E: ErrorBody>() -> Self {
+        Self {
+            content_type: E::CONTENT_TYPE,
+            status: E::status,
+            schema: SchemaGenerator::subschema_for::<E>,
+            body: |refusal| serde_json::to_vec(&E::from(refusal)).unwrap_or_default(),
+        }
+    }
+
+    /// Writes the body of a refusal into its answer. A 500 of another origin is a bug, too.
+    pub(super) fn write(self, response: &mut Response, invocation_id: Option<String>) {
+        let is_bug = response.status() == StatusCode::INTERNAL_SERVER_ERROR;
+        let refusal = response.extensions_mut().remove();
+        let Some(mut refusal) = refusal.or_else(|| is_bug.then(internal)) else { return };
+        refusal.invocation_id =
+            invocation_id.map(|id| id.chars().take(MAX_INVOCATION_ID_CHARACTERS).collect());
+        *response.status_mut() = (self.status)(&refusal);
+        let content_type = HeaderValue::from_static(self.content_type);
+        response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+        *response.body_mut() = (self.body)(refusal).into();
+    }
 }
 
 /// The error of one field.
@@ -153,6 +214,12 @@ impl From<Infallible> for ApiError {
     }
 }
 
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Domain(Box::new(refusal))
+    }
+}
+
 impl From<Unconfirmed> for ApiError {
     fn from(_: Unconfirmed) -> Self {
         Self::Unconfirmed
@@ -160,12 +227,6 @@ impl From<Unconfirmed> for ApiError {
 }
 
 impl Retryable for ApiError {
-    /// Returns true for a lost race, and for an unanswered store request: a command recognises its own
-    /// writes when it retries.
-    fn is_retryable(&self) -> bool {
-        self.store_error().is_some_and(|error| error.is_race() || error.is_unanswered())
-    }
-
     /// Returns true for a refusal that follows from a read. The store itself refuses by its latest state.
     fn may_be_stale(&self) -> bool {
         matches!(
@@ -217,59 +278,69 @@ pub(crate) struct Problem {
     invocation_id: Option<String>,
 }
 
-impl ApiError {
-    /// Returns the status and the detail: for an answer with several outcomes.
-    pub fn status_and_detail(&self) -> (StatusCode, String) {
-        let (status, _, _, detail) = self.parts();
-        (status, detail)
-    }
+impl ErrorBody for Problem {
+    const CONTENT_TYPE: &'static str = "application/problem+json";
+}
 
-    fn parts(&self) -> Parts {
-        use StatusCode as S;
-        let (status, slug, title) = match self {
-            Self::Malformed(_) => (S::BAD_REQUEST, "malformed-body", "Malformed body"),
-            Self::Invalid(_) => (S::BAD_REQUEST, "validation", "Validation failed"),
-            Self::Unauthorized(_) => (S::UNAUTHORIZED, "unauthorized", "Unauthorized"),
-            Self::Forbidden(_) => (S::FORBIDDEN, "forbidden", "Forbidden"),
-            Self::NotFound(_) | Self::UnknownName(_) => (S::NOT_FOUND, "not-found", "Not found"),
-            Self::MethodNotAllowed => {
-                (S::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed")
-            }
-            Self::Conflict(_) => (S::CONFLICT, "conflict", "Conflict"),
-            Self::InUse(_) => (S::CONFLICT, "in-use", "In use"),
-            Self::PreconditionFailed | Self::ConditionNotTaken => {
-                (S::PRECONDITION_FAILED, "precondition-failed", "Precondition failed")
-            }
-            Self::TooLarge { .. } => (S::PAYLOAD_TOO_LARGE, "body-too-large", "Body too large"),
-            Self::UnsupportedMediaType => {
-                (S::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "Unsupported media type")
-            }
-            Self::UnsupportedEncoding => {
-                (S::UNSUPPORTED_MEDIA_TYPE, "unsupported-encoding", "Unsupported content coding")
-            }
-            Self::Overloaded => {
-                tracing::warn!("Refused a request: the limit of concurrent requests is reached");
-                (S::SERVICE_UNAVAILABLE, "overloaded", "Too many requests at a time")
-            }
-            Self::Domain(problem) => (problem.status, problem.slug, problem.title),
-            Self::Internal | Self::Unconfirmed => return internal(),
-            Self::Store(error) => return store_problem(error),
-        };
-        (status, slug, title, self.to_string())
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal { status, slug, title, detail, errors, invocation_id } = refusal;
+        // The log has a cause of bugs alone.
+        let invocation_id = invocation_id.filter(|_| status == StatusCode::INTERNAL_SERVER_ERROR);
+        let (r#type, status) = (problem_type(slug), status.as_u16());
+        Self { r#type, title, status, detail, errors, invocation_id }
     }
 }
 
+impl From<ApiError> for Refusal {
+    fn from(error: ApiError) -> Self {
+        use ApiError as E;
+        use StatusCode as S;
+        let (status, slug, title) = match &error {
+            E::Malformed(_) => (S::BAD_REQUEST, "malformed-body", "Malformed body"),
+            E::Invalid(_) => (S::BAD_REQUEST, "validation", "Validation failed"),
+            E::Unauthorized(_) => (S::UNAUTHORIZED, "unauthorized", "Unauthorized"),
+            E::Forbidden(_) => (S::FORBIDDEN, "forbidden", "Forbidden"),
+            E::NotFound(_) | E::UnknownName(_) => (S::NOT_FOUND, "not-found", "Not found"),
+            E::MethodNotAllowed => {
+                (S::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed")
+            }
+            E::Conflict(_) => (S::CONFLICT, "conflict", "Conflict"),
+            E::InUse(_) => (S::CONFLICT, "in-use", "In use"),
+            E::PreconditionFailed | E::ConditionNotTaken => {
+                (S::PRECONDITION_FAILED, "precondition-failed", "Precondition failed")
+            }
+            E::TooLarge { .. } => (S::PAYLOAD_TOO_LARGE, "body-too-large", "Body too large"),
+            E::UnsupportedMediaType => {
+                (S::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "Unsupported media type")
+            }
+            E::UnsupportedEncoding => {
+                (S::UNSUPPORTED_MEDIA_TYPE, "unsupported-encoding", "Unsupported content coding")
+            }
+            E::Overloaded => {
+                tracing::warn!("Refused a request: the limit of concurrent requests is reached");
+                (S::SERVICE_UNAVAILABLE, "overloaded", "Too many requests at a time")
+            }
+            E::Domain(refusal) => return (**refusal).clone(),
+            E::Internal | E::Unconfirmed => return internal(),
+            E::Store(error) => return store_refusal(error),
+        };
+        let refusal = Self::new(status, slug, title, error.to_string());
+        let errors = if let E::Invalid(errors) = error { errors } else { Vec::new() };
+        Self { errors, ..refusal }
+    }
+}
+
+/// Returns the answer without its body, which the outermost layer of the app writes.
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         use StatusCode as S;
-        let parts = self.parts();
-        let status = parts.0;
         let is_coded = matches!(self, Self::UnsupportedEncoding);
-        let errors = if let Self::Invalid(errors) = self { errors } else { Vec::new() };
-        let problem = Problem { errors, ..Problem::from(parts) };
-        let mut response = (status, Json(problem)).into_response();
+        let refusal = Refusal::from(self);
+        let status = refusal.status;
+        let mut response = status.into_response();
+        response.extensions_mut().insert(refusal);
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if is_coded {
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         }
@@ -287,68 +358,49 @@ fn problem_type(slug: &str) -> String {
     format!("urn:{}:problem:{slug}", brand().name)
 }
 
-/// Status, slug, title and detail of a problem.
-type Parts = (StatusCode, &'static str, &'static str, String);
-
-impl From<Parts> for Problem {
-    fn from((status, slug, title, detail): Parts) -> Self {
-        let (r#type, status) = (problem_type(slug), status.as_u16());
-        Self { r#type, title, status, detail, errors: Vec::new(), invocation_id: None }
-    }
-}
-
-fn internal() -> Parts {
+fn internal() -> Refusal {
     let detail = ApiError::Internal.to_string();
-    (StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", detail)
+    Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", detail)
 }
 
-/// Returns the body of a 500 with the id under which the log has its cause.
-pub(super) fn internal_error_body(invocation_id: &str) -> Body {
-    let id = invocation_id.chars().take(MAX_INVOCATION_ID_CHARACTERS).collect();
-    let problem = Problem { invocation_id: Some(id), ..Problem::from(internal()) };
-    serde_json::to_vec(&problem).unwrap_or_default().into()
-}
-
-/// Returns the problem of a store error. The cause is logged: callers must not see it.
-fn store_problem(error: &StoreError) -> Parts {
+/// Returns the refusal of a store error. The cause is logged: callers must not see it.
+fn store_refusal(error: &StoreError) -> Refusal {
     use std::error::Error;
     let cause = error.source().map(ToString::to_string).unwrap_or_default();
     match error.reason {
         Reason::Throttled => {
             tracing::warn!(cause, "The store is out of request units");
-            (
+            Refusal::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 "throttled",
                 "Too many requests",
-                "The store throttles requests. Retry after the seconds in `Retry-After`.".into(),
+                "The store throttles requests. Retry after the seconds in `Retry-After`.",
             )
         }
-        Reason::TooLarge => (
+        Reason::TooLarge => Refusal::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "item-too-large",
             "Item too large",
-            "The item would be larger than 2 MB, the limit of the store. Send less text.".into(),
+            "The item would be larger than 2 MB, the limit of the store. Send less text.",
         ),
         Reason::PartitionFull => {
             tracing::error!(cause, "A logical partition is full: 20 GB (service limit)");
-            (
+            Refusal::new(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "partition-full",
                 "Partition full",
-                "The logical partition of this item has reached the store's limit of 20 GB. Delete some of its items, then retry."
-                    .into(),
+                "The logical partition of this item has reached the store's limit of 20 GB. Delete some of its items, then retry.",
             )
         }
         Reason::BudgetSpent => {
             tracing::warn!(
                 "Ended a request that reached its limit of store requests, request units or time"
             );
-            (
+            Refusal::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "budget-spent",
                 "Budget spent",
-                "This request reached its limit of store requests, request units or time. Ask for less, or retry after the seconds in `Retry-After`."
-                    .into(),
+                "This request reached its limit of store requests, request units or time. Ask for less, or retry after the seconds in `Retry-After`.",
             )
         }
         Reason::Unreadable | Reason::Unexpected => {
@@ -358,11 +410,11 @@ fn store_problem(error: &StoreError) -> Parts {
         // A race that was lost in all attempts is as good as an unavailable store.
         reason => {
             tracing::warn!(?reason, cause, "The store is unavailable");
-            (
+            Refusal::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "unavailable",
                 "Service unavailable",
-                "The store is unavailable. Retry after the seconds in `Retry-After`.".into(),
+                "The store is unavailable. Retry after the seconds in `Retry-After`.",
             )
         }
     }

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use axum::{
     http::Method,
-    routing::{self, MethodRouter},
+    routing::{MethodFilter, MethodRouter},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -53,14 +53,18 @@ impl<S> Deref for HttpFunction<S> {
 }
 
 /// The callers that a function admits. The host checks the key. The handler checks the user, by an
-/// [`Actor`](super::Actor), in an app that knows users ([`Authentication`](super::Authentication)).
+/// [`Actor`](super::Actor), in an app that knows users ([`Authentication`](super::Authentication), or a
+/// [`SignIn`](super::SignIn) of its own). Without either, a function without a key has no caller.
 ///
 /// `function.json` has the level of the key alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AuthLevel {
-    /// All callers.
+    /// All callers. A command needs another level.
     Anonymous,
+    /// All callers, for a command that is public on purpose, such as a sign-up.
+    #[serde(rename = "anonymous")]
+    Public,
     /// Callers with a key of the function or of the app.
     Function,
     /// Callers with a key, each signed in as any user.
@@ -69,17 +73,24 @@ pub enum AuthLevel {
     /// Callers with a key, each signed in as the user that the request acts for.
     #[serde(rename = "function")]
     Owner,
+    /// Callers without a key, each signed in as any user.
+    #[serde(rename = "anonymous")]
+    KeylessUser,
+    /// Callers without a key, each signed in as the user that the request acts for.
+    #[serde(rename = "anonymous")]
+    KeylessOwner,
 }
 
 impl AuthLevel {
     /// Returns true if the host asks for a key.
     pub fn needs_key(self) -> bool {
-        self != Self::Anonymous
+        matches!(self, Self::Function | Self::User | Self::Owner)
     }
 
     /// Returns true if the handler asks for a user, where the app knows users.
     pub fn needs_user(self) -> bool {
-        matches!(self, Self::User | Self::Owner)
+        use AuthLevel::{KeylessOwner, KeylessUser, Owner, User};
+        matches!(self, User | Owner | KeylessUser | KeylessOwner)
     }
 }
 
@@ -131,11 +142,11 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         auth_level: AuthLevel,
         handler: H,
     ) -> Self {
-        let handler = match method {
-            Method::GET => routing::get(handler),
-            Method::POST => routing::post(handler),
-            Method::PUT => routing::put(handler),
-            _ => routing::delete(handler),
+        let filter = match method {
+            Method::GET => MethodFilter::GET,
+            Method::POST => MethodFilter::POST,
+            Method::PUT => MethodFilter::PUT,
+            _ => MethodFilter::DELETE,
         };
         let line = FunctionLine {
             name,
@@ -149,7 +160,7 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
             is_eager: true,
             signature: Signature::new::<T, S, H>(),
         };
-        Self { line, handler }
+        Self { line, handler: handler.at(filter) }
     }
 
     /// Returns the function with this largest answer. The default is a small answer, or one as large as the

@@ -25,8 +25,9 @@ pub(crate) use self::{
     admission::{Admission, admit},
     answered::{COSTS_ROUTE, CalledFunctions, answered, catch_panics},
     consistency::{Consistency, consistent},
-    error::{Problem, method_not_allowed, no_such_route},
+    error::{ErrorForm, Problem, method_not_allowed, no_such_route},
     item_command::INVOCATION_ID,
+    principal::SignedInBy,
     query::path_parameters,
 };
 pub use self::{
@@ -35,12 +36,12 @@ pub use self::{
     conditions::Conditions,
     consistency::{CONSISTENCY_TOKEN, ConsistencyOptions},
     cpu_bound::{CpuBoundError, CpuBoundWork},
-    error::{ApiError, DomainProblem, FieldError},
+    error::{ApiError, ErrorBody, FieldError, Refusal},
     form::{Form, FromForm, from_form},
     function::{AuthLevel, FunctionLine, HttpFunction, delete, get, post, put},
     item_command::{ItemCommand, KEY_USED, new_id},
     list::{Filter, List, PageRequest, refused_cursor},
-    principal::{Actor, Authentication},
+    principal::{Actor, Authentication, SignIn},
     query::{Params, QueryParameter, limit_of, moment_from, parameter_of},
     reply::{ItemResponse, StoredItems, created, found, item},
     signature::{

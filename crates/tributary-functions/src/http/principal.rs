@@ -1,4 +1,4 @@
-//! The signed-in sender of a command, from App Service Authentication ("Easy Auth").
+//! The caller of a function, by the app's own [`SignIn`] or by App Service Authentication ("Easy Auth").
 //!
 //! The platform signs callers in, removes such headers from their requests, and adds its own
 //! (learn.microsoft.com/azure/app-service/configure-authentication-user-identities):
@@ -6,12 +6,16 @@
 //! `X-MS-CLIENT-PRINCIPAL` has the claims, as JSON in Base64. Without the platform in front, any caller
 //! can send such headers. So they are read in the mode [`Authentication::EasyAuth`] only.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
 use axum::{
-    extract::FromRequestParts,
+    extract::{FromRequestParts, OptionalFromRequestParts},
     http::{HeaderMap, request::Parts},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::ApiError;
 use crate::values::check_id;
@@ -26,14 +30,54 @@ pub enum Authentication {
     EasyAuth,
 }
 
+/// The sign-in of an app's own, which [`Program::sign_in`](crate::program::Program::sign_in) sets.
+#[async_trait]
+pub trait SignIn: Send + Sync + 'static {
+    /// Returns the caller of a request; `None` without credentials. Bad credentials are an
+    /// [`ApiError::Unauthorized`].
+    async fn caller(&self, request: &Parts) -> Result<Option<Actor>, ApiError>;
+
+    /// Returns the security scheme of the OpenAPI document.
+    fn scheme(&self) -> Value {
+        json!({"type": "http", "scheme": "bearer"})
+    }
+}
+
+#[async_trait]
+impl SignIn for Authentication {
+    async fn caller(&self, request: &Parts) -> Result<Option<Actor>, ApiError> {
+        match self {
+            Self::None => Ok(Some(Actor::ANY_USER)),
+            Self::EasyAuth => easyauth_caller(&request.headers),
+        }
+    }
+
+    fn scheme(&self) -> Value {
+        let description = "App Service Authentication, where the app is set up for it.";
+        json!({"type": "http", "scheme": "bearer", "description": description})
+    }
+}
+
+/// The sign-in of a request, in its extensions.
+#[derive(Clone)]
+pub(crate) struct SignedInBy(pub Arc<dyn SignIn>);
+
 /// The caller of a command. A handler with this argument requires a signed-in caller, in the modes of
-/// authentication that have one.
+/// authentication that have one. With `Option<Actor>`, it serves callers without credentials, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor(Option<String>);
 
 impl Actor {
     /// A caller that may act for every user.
     pub const ANY_USER: Self = Self(None);
+
+    /// Creates a caller that is signed in as this user. Fails with a 403 if no user can have the id.
+    pub fn user(id: impl Into<String>) -> Result<Self, ApiError> {
+        let id = id.into();
+        check_id(&id).map(|()| Self(Some(id))).map_err(|_| ApiError::Forbidden(
+            "Your identity provider's id cannot be a user id: it must be 1 to 128 letters, digits, '.', '_' or '-'.",
+        ))
+    }
 
     /// Returns the user id of the caller; `None` for a caller that may act for every user.
     pub fn user_id(&self) -> Option<&str> {
@@ -51,17 +95,23 @@ impl Actor {
     }
 }
 
-/// The actor comes from the mode of authentication, which the app puts into the extensions of each request.
-/// A request without a mode is refused, so no caller may act for every user by mistake.
 impl<S: Sync> FromRequestParts<S> for Actor {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        match parts.extensions.get() {
-            Some(Authentication::None) => Ok(Self::ANY_USER),
-            Some(Authentication::EasyAuth) => user_id(&parts.headers).map(|id| Self(Some(id))),
-            None => Err(ApiError::Internal),
-        }
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let actor = <Self as OptionalFromRequestParts<S>>::from_request_parts(parts, state).await?;
+        actor.ok_or(NOT_SIGNED_IN)
+    }
+}
+
+/// The app puts its sign-in into the extensions of each request. A request without one has no caller, so no caller
+/// may act for every user by mistake.
+impl<S: Sync> OptionalFromRequestParts<S> for Actor {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, ApiError> {
+        let Some(SignedInBy(sign_in)) = parts.extensions.get().cloned() else { return Ok(None) };
+        sign_in.caller(parts).await
     }
 }
 
@@ -91,13 +141,16 @@ const ENTRA: &str = "aad";
 /// The most bytes of a header: more than the platform lets through.
 const MAX_HEADER_BYTES: usize = 32 * 1024;
 
+const NOT_SIGNED_IN: ApiError =
+    ApiError::Unauthorized("This command acts for a user. Sign in first.");
+
 const UNREADABLE: ApiError = ApiError::Unauthorized(
     "The headers of App Service Authentication are not valid. Sign in again.",
 );
 
-/// Returns the user id of the caller: the id that Microsoft Entra gave, or `<provider>.<id>` for another
+/// Returns the caller, under its user id: the id that Microsoft Entra gave, or `<provider>.<id>` for another
 /// provider. No id of Entra has a dot, so no two callers have the same user id.
-fn user_id(headers: &HeaderMap) -> Result<String, ApiError> {
+fn easyauth_caller(headers: &HeaderMap) -> Result<Option<Actor>, ApiError> {
     let id = header(headers, "x-ms-client-principal-id")?;
     let provider = header(headers, "x-ms-client-principal-idp")?;
     let principal = header(headers, "x-ms-client-principal")?.map(Principal::read).transpose()?;
@@ -112,16 +165,9 @@ fn user_id(headers: &HeaderMap) -> Result<String, ApiError> {
         Some(id) if provider == ENTRA => id.to_owned(),
         Some(id) => format!("{provider}.{id}"),
         None if principal.is_some() => return Err(UNREADABLE),
-        None => {
-            return Err(ApiError::Unauthorized("This command acts for a user. Sign in first."));
-        }
+        None => return Ok(None),
     };
-    match check_id(&user_id) {
-        Ok(()) => Ok(user_id),
-        Err(_) => Err(ApiError::Forbidden(
-            "Your identity provider's id cannot be a user id: it must be 1 to 128 letters, digits, '.', '_' or '-'.",
-        )),
-    }
+    Actor::user(user_id).map(Some)
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, ApiError> {
@@ -166,7 +212,9 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
         }
-        user_id(&map).map_err(|error| error.into_response().status().as_u16())
+        let caller = easyauth_caller(&map).and_then(|caller| caller.ok_or(NOT_SIGNED_IN));
+        let id = caller.map(|caller| caller.0.unwrap_or_default());
+        id.map_err(|error| error.into_response().status().as_u16())
     }
 
     fn encoded(json: &str) -> String {
@@ -240,9 +288,9 @@ mod tests {
                     map.append(name, value);
                 }
             }
-            let _ = user_id(&map);
+            let _ = easyauth_caller(&map);
             map.insert(CLAIMS, encoded(&json).parse().unwrap());
-            let _ = user_id(&map);
+            let _ = easyauth_caller(&map);
         }
     }
 }

@@ -3,10 +3,12 @@
 
 use axum::{
     Json,
-    extract::{RawQuery, State},
-    handler::Handler,
+    extract::{FromRequest, FromRequestParts, RawQuery, State},
     http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+    routing::{self, MethodFilter, MethodRouter},
 };
+use futures::FutureExt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde_json::{Value, json};
 
@@ -24,6 +26,8 @@ pub struct Signature {
     gives: fn(&mut SchemaGenerator) -> AnswerShape,
     /// True if the item has an ETag, and the request may have conditions.
     pub is_conditional: bool,
+    /// True if the answer may depend on the caller.
+    pub is_personal: bool,
     pub(super) query: &'static [QueryParameter],
     /// An example of the body, where those of its fields do not go together.
     pub(super) example: Option<fn() -> Value>,
@@ -37,6 +41,7 @@ impl Signature {
             takes: H::takes,
             gives: H::gives,
             is_conditional: H::IS_CONDITIONAL,
+            is_personal: H::IS_PERSONAL,
             query: &[],
             example: None,
             is_edit: false,
@@ -112,66 +117,106 @@ impl<A: DescribedAnswer> DescribedAnswer for (HeaderMap, A) {
     }
 }
 
-impl<A: DescribedAnswer> DescribedAnswer for Result<A, ApiError> {
-    fn describe(schemas: &mut SchemaGenerator) -> AnswerShape {
-        A::describe(schemas)
+/// The result of a handler: an answer, or a `Result` with an error of the app or of the framework.
+pub(crate) trait HandlerResult {
+    /// The successful answer.
+    type Answer: DescribedAnswer;
+
+    /// Returns the answer or the refusal.
+    fn into_answer(self) -> Response;
+}
+
+impl<A: DescribedAnswer + IntoResponse> HandlerResult for A {
+    type Answer = A;
+
+    fn into_answer(self) -> Response {
+        self.into_response()
+    }
+}
+
+impl<A: DescribedAnswer + IntoResponse, E: Into<ApiError>> HandlerResult for Result<A, E> {
+    type Answer = A;
+
+    fn into_answer(self) -> Response {
+        self.map_err(Into::into).into_response()
     }
 }
 
 /// A function whose arguments and result describe themselves; `T` are its arguments, behind a marker of
-/// axum, and `S` is its state.
+/// axum. Its state is `S`.
 #[diagnostic::on_unimplemented(
     message = "this function cannot handle requests",
     label = "not a handler",
     note = "a handler is an `async fn` that takes at most 8 arguments by value, such as `State`, `Params` and `Actor`, each a `HandlerArgument`",
     note = "the body (`JsonBody`) is the last argument: move the others in front of it",
     note = "the state is that of the table: `State<S>` for `HttpFunction<S>`",
-    note = "it returns `Result<A, ApiError>` with an answer such as `ItemResponse` or `Json`, a `DescribedAnswer`",
+    note = "it returns a `DescribedAnswer` such as `ItemResponse` or `Json`, or a `Result` of one with an error that turns into an `ApiError`",
     note = "its future is `Send`: it keeps no `Rc`, `RefCell` borrow or guard of `std::sync::Mutex` over an `.await`"
 )]
-pub trait DescribedHandler<T, S>: Handler<T, S> {
+pub trait DescribedHandler<T, S> {
     /// True if the handler checks the conditions of the request.
     const IS_CONDITIONAL: bool;
+
+    /// True if the handler asks for the caller.
+    const IS_PERSONAL: bool;
 
     /// Returns the parts of a request that the handler takes.
     fn takes() -> RequestShape;
 
     /// Returns the shape of the handler's answer.
     fn gives(schemas: &mut SchemaGenerator) -> AnswerShape;
+
+    /// Returns the handler at its method.
+    fn at(self, method: MethodFilter) -> MethodRouter<S>;
 }
 
 macro_rules! described {
-    ($($argument:ident)*) => {
-        impl<M, F, R, S, $($argument: HandlerArgument),*> DescribedHandler<(M, $($argument,)*), S> for F
+    ($marker:ty, $($argument:ident)*, $($body:ident)?) => {
+        impl<S, F, R, $($argument,)* $($body, M)?> DescribedHandler<($marker, $($argument,)* $($body,)?), S> for F
         where
-            F: FnOnce($($argument),*) -> R + Handler<(M, $($argument,)*), S>,
-            R: Future<Output: DescribedAnswer>,
+            F: FnOnce($($argument,)* $($body)?) -> R + Clone + Send + Sync + 'static,
+            R: Future<Output: HandlerResult> + Send,
+            S: Clone + Send + Sync + 'static,
+            $($argument: HandlerArgument + FromRequestParts<S> + Send + 'static,)*
+            $($body: HandlerArgument + FromRequest<S, M> + Send + 'static, M: Send + 'static,)?
         {
-            const IS_CONDITIONAL: bool = false $(|| $argument::IS_CONDITIONAL)*;
+            const IS_CONDITIONAL: bool =
+                false $(|| $argument::IS_CONDITIONAL)* $(|| $body::IS_CONDITIONAL)?;
+            const IS_PERSONAL: bool =
+                false $(|| $argument::IS_PERSONAL)* $(|| $body::IS_PERSONAL)?;
 
             fn takes() -> RequestShape {
                 #[allow(unused_mut, reason = "a handler without arguments")]
                 let mut takes = RequestShape::default();
                 $($argument::describe(&mut takes);)*
+                $($body::describe(&mut takes);)?
                 takes
             }
 
             fn gives(schemas: &mut SchemaGenerator) -> AnswerShape {
-                R::Output::describe(schemas)
+                <R::Output as HandlerResult>::Answer::describe(schemas)
+            }
+
+            #[allow(non_snake_case, reason = "the names of the types")]
+            fn at(self, method: MethodFilter) -> MethodRouter<S> {
+                let handler = |$($argument: $argument,)* $($body: $body)?| {
+                    self($($argument,)* $($body)?).map(HandlerResult::into_answer)
+                };
+                routing::on(method, handler)
             }
         }
     };
 }
 
-described!();
-described!(A);
-described!(A B);
-described!(A B C);
-described!(A B C D);
-described!(A B C D E);
-described!(A B C D E G);
-described!(A B C D E G H);
-described!(A B C D E G H I);
+described!((), ,);
+described!(M, , A);
+described!(M, A, B);
+described!(M, A B, C);
+described!(M, A B C, D);
+described!(M, A B C D, E);
+described!(M, A B C D E, G);
+described!(M, A B C D E G, H);
+described!(M, A B C D E G H, I);
 
 /// The parts of a request that a handler takes.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -182,7 +227,7 @@ pub struct RequestShape {
     pub path: Value,
     /// The schema of the body.
     pub body: Option<Value>,
-    /// True if the caller acts for a user.
+    /// True if the caller has to act for a user.
     pub has_actor: bool,
 }
 
@@ -190,6 +235,9 @@ pub struct RequestShape {
 pub trait HandlerArgument {
     /// True for the conditions of the request.
     const IS_CONDITIONAL: bool = false;
+
+    /// True for the caller.
+    const IS_PERSONAL: bool = false;
 
     /// Adds the parts of a request that the argument takes: none of what only the host sets.
     fn describe(_: &mut RequestShape) {}
@@ -228,7 +276,13 @@ impl<T: JsonSchema> HandlerArgument for Params<T> {
     }
 }
 
+impl HandlerArgument for Option<Actor> {
+    const IS_PERSONAL: bool = true;
+}
+
 impl HandlerArgument for Actor {
+    const IS_PERSONAL: bool = true;
+
     fn describe(takes: &mut RequestShape) {
         takes.has_actor = true;
     }

@@ -7,7 +7,7 @@ use std::{
 
 use super::{LeaseView, ProjectionView, ReleasedLease};
 use crate::{
-    http::ApiError,
+    http::{ApiError, Refusal},
     projection::{
         control::ProjectionStatus,
         lag::{LagSummary, LeaseStatus},
@@ -42,9 +42,8 @@ pub(super) fn write(text: &str) -> Result<(), String> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(closed)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
 pub(super) fn sentence(error: ApiError) -> String {
-    error.status_and_detail().1
+    Refusal::from(error).detail
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it maps errors")]

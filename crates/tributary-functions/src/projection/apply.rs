@@ -54,7 +54,7 @@ impl From<StoreError> for ApplyError {
 
 /// The error of a replay that keeps the dead letter.
 #[derive(Debug)]
-pub enum ReplayError {
+pub(crate) enum ReplayError {
     /// The change failed again; this dead letter has the reason.
     Permanent(Box<DeadLetter>),
     /// A transient error: a later replay may succeed.
@@ -66,7 +66,7 @@ impl dyn AnyProjection + '_ {
     ///
     /// The replay reads the newest version of the document from its container, since an operator may have
     /// repaired it. The change feed delivers all later versions in any case, so a replay may apply any of them.
-    pub async fn replay(
+    pub(crate) async fn replay(
         &self,
         letter: &DeadLetter,
         invocation: &str,

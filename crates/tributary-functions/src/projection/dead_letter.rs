@@ -156,7 +156,7 @@ const SETTLEMENT_TTL: Duration = CommandId::REPEATED_FOR;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ReplayOutcome")]
-pub enum ReplayOutcome {
+pub(crate) enum ReplayOutcome {
     /// Copies were written.
     Applied,
     /// The copies were up to date, or newer.

@@ -103,12 +103,12 @@ pub(crate) use self::{
     dead_letter::{DeadLetterId, function_of},
     eager::EAGER_TIME,
 };
+pub(crate) use self::{apply::ReplayError, dead_letter::ReplayOutcome};
 pub use self::{
-    apply::ReplayError,
     batch::{AppliedBatch, BatchSource, IncompleteBatch, RETRY_BUDGET, ReadBatch},
     control::FailureLimit,
     copies::VersionedCopy,
-    dead_letter::{DeadLetter, DeadLetters, ReplayOutcome},
+    dead_letter::{DeadLetter, DeadLetters},
     eager::{EagerOptions, apply_eagerly},
     origin::{ChangeFeedItem, Origin},
     registry::{AnyProjection, ProjectionOptions, Projections},

@@ -175,7 +175,7 @@ impl Projections {
     }
 
     /// Adds a trigger for each projection to the handler.
-    pub fn serve(&self, app: CustomHandler) -> CustomHandler {
+    pub(crate) fn serve(&self, app: CustomHandler) -> CustomHandler {
         self.all.iter().fold(app, |app, registered| {
             let name = registered.function();
             let trigger = (self.clone(), Arc::clone(registered));

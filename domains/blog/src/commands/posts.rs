@@ -8,8 +8,8 @@ use tributary_functions::{
         idempotency::{IdempotencyKey, RemembersCommands},
     },
     http::{
-        Actor, ApiError, DomainProblem, ItemCommand, ItemResponse, JsonBody, KEY_USED, Params,
-        from_form, new_id,
+        Actor, ApiError, ItemCommand, ItemResponse, JsonBody, KEY_USED, Params, Refusal, from_form,
+        new_id,
     },
     projection::removal::remove_some,
     values::Timestamp,
@@ -54,13 +54,11 @@ pub async fn create_post(
     Ok(written.answer(&written.stored.item.public, location))
 }
 
-/// 503: the change feed is still removing the comments and likes of the post that had this id.
-const REMOVAL_PENDING: DomainProblem = DomainProblem {
-    status: StatusCode::SERVICE_UNAVAILABLE,
-    slug: "removal-pending",
-    title: "Removal pending",
-    detail: "The removal of the deleted post with this id has not finished. Retry after the seconds in `Retry-After`.",
-};
+/// Returns the refusal while the change feed removes the comments and likes of the post that had this id.
+fn removal_pending() -> Refusal {
+    const DETAIL: &str = "The removal of the deleted post with this id has not finished. Retry after the seconds in `Retry-After`.";
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "removal-pending", "Removal pending", DETAIL)
+}
 
 const TOO_MANY_AUTHORS: ApiError = ApiError::Conflict(
     "Posts with this id had too many authors in the last 30 days. Choose another id.",
@@ -114,7 +112,7 @@ impl PutPost {
         // The comments and likes of the deleted post must not count for the new one. The change feed
         // shows the newest version only, so it may never deliver the tombstone that is replaced here.
         if !remove_some(blog, &tombstone.item).await? {
-            return Err(ApiError::Domain(&REMOVAL_PENDING));
+            return Err(removal_pending().into());
         }
         let post = post.replacing(&tombstone.item).ok_or(TOO_MANY_AUTHORS)?;
         let post = post.remembering(&self.command.id);

@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use tributary_functions::{
     cosmos::{self, StoreError, Transaction},
     engines::command::WrittenItem,
-    http::{ApiError, FieldError, JsonBody, from_form},
+    http::{ApiError, FieldError, JsonBody, Refusal, from_form},
     values::CommandId,
 };
 
@@ -231,8 +231,8 @@ impl ItemBatch<'_> {
                 ItemOutcome::Stored { status: status.as_u16(), id, partition_key }
             }
             Some(Err(error)) => {
-                let (status, message) = error.status_and_detail();
-                failed(status, message)
+                let Refusal { status, detail, .. } = error.into();
+                failed(status, detail)
             }
             None => failed(
                 StatusCode::SERVICE_UNAVAILABLE,

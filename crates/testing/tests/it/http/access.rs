@@ -58,6 +58,9 @@ wrong_callers! {
     NoUserIsAsked, a_line_that_asks_for_an_owner_needs_a_handler_that_does:
         http::get("GetGuests", "/api/guests", AuthLevel::Owner, async || StatusCode::NO_CONTENT)
         => "GetGuests never asks for its user";
+    Keyless, a_keyless_line_needs_a_handler_that_asks_for_its_user:
+        http::post("Clear", "/api/clear", AuthLevel::KeylessUser, async || StatusCode::NO_CONTENT)
+        => "Clear never asks for its user";
     PublicCommand, a_command_is_not_for_every_caller:
         http::post("Clear", "/api/clear", AuthLevel::Anonymous, async || StatusCode::NO_CONTENT)
         => "Clear is a command for every caller";

@@ -7,6 +7,7 @@ mod caches;
 mod consistency;
 mod copies;
 mod faults;
+mod foreign;
 mod lists;
 mod openapi;
 mod paging;
