@@ -31,12 +31,13 @@ pub use crate::{
         QueryParameter, StoredItems, delete, from_form, get, new_id, post, put,
     },
     projection::{
-        ChangeFeedItem, Origin, VersionedCopy,
+        ChangeFeedItem, ContainerItem, Origin, VersionedCopy,
         aggregate::{self, Aggregate, AggregateProjection, Contribution},
         copies::{Copies, CopyProjection},
         fan_out::{
             self, Continuation, FanOut, FanOutProjection, RepairProjection, Repairs, Update,
         },
+        item, items,
     },
     values::{
         CommandId, Timestamp, checked_text, id_rule, item_types, length_rule,

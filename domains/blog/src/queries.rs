@@ -17,7 +17,7 @@ use crate::{
     Blog,
     model::{
         Comment, CommentId, Like, PostCopy, PostId, PublicComment, PublicLike, PublicPost,
-        PublicUser, UserId, like_id,
+        PublicUser, User, UserId, like_id,
     },
     projections::NewestPosts,
 };
@@ -29,7 +29,7 @@ pub async fn get_user(
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicUser>, ApiError> {
     let find = async |reads| {
-        let user = blog.reading(reads).user_slot(&id).await?.live();
+        let user = blog.reading(reads).users.item::<User>(&id, &id).await?;
         user.ok_or(ApiError::NotFound("user"))
     };
     let user = confirm(find).await?;

@@ -37,7 +37,7 @@ pub async fn like_post(
         let find = async |reads| {
             let blog = blog.reading(reads);
             blog.post(&post_id).await?;
-            let like = blog.reaction(&post_id, &like_id(&user_id)).await?;
+            let like = blog.posts.item(&post_id, like_id(&user_id)).await?;
             existing(like.ok_or(ApiError::PreconditionFailed)?)
         };
         confirm(find).await?
