@@ -3,11 +3,10 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{
-    Attribute, Error, Field, Fields, Ident, ItemStruct, Result, Token, braced,
+    Attribute, Error, Field, Fields, Ident, ItemStruct, Result, Token,
     meta::{self, ParseNestedMeta},
     parenthesized,
-    parse::{Parse, ParseStream, Parser},
-    punctuated::Punctuated,
+    parse::Parser,
 };
 
 /// The arguments. What is there once or not at all is a list, which `quote` repeats.
@@ -21,14 +20,9 @@ struct Arguments {
     created_by: Vec<Ident>,
     former: Vec<Ident>,
     owner: Vec<Ident>,
-    tombstone: Option<Tombstone>,
-}
-
-struct Tombstone {
-    attributes: Vec<Attribute>,
-    name: Ident,
-    /// Each with the field of the item from which it is taken. Without fields, it is declared elsewhere.
-    fields: Vec<(Field, Ident)>,
+    tombstone: Option<Ident>,
+    /// Without it, the tombstone is declared elsewhere.
+    declared: Option<ItemStruct>,
 }
 
 impl Arguments {
@@ -52,7 +46,11 @@ impl Arguments {
             }
             "tombstone" => {
                 parenthesized!(content in argument.input);
-                self.tombstone = Some(content.parse()?);
+                if content.peek(Ident) {
+                    self.tombstone = Some(content.parse()?);
+                } else {
+                    self.tombstone = Some(self.declared.insert(content.parse()?).ident.clone());
+                }
             }
             _ if self.items.is_none() => self.items = Some(name),
             _ => {
@@ -62,28 +60,6 @@ impl Arguments {
             }
         }
         Ok(())
-    }
-}
-
-impl Parse for Tombstone {
-    fn parse(input: ParseStream<'_>) -> Result<Self> {
-        let attributes = Attribute::parse_outer(input)?;
-        let name = input.parse()?;
-        let mut fields = Vec::new();
-        if !input.is_empty() {
-            let content;
-            braced!(content in input);
-            let field = |input: ParseStream<'_>| {
-                let mut field = Field::parse_named(input)?;
-                let from = match field.default.take() {
-                    Some((_, from)) => syn::parse2(from.into_token_stream())?,
-                    None => field.ident.clone().ok_or_else(|| input.error("expected a name"))?,
-                };
-                Ok((field, from))
-            };
-            fields.extend(Punctuated::<_, Token![,]>::parse_terminated_with(&content, field)?);
-        }
-        Ok(Self { attributes, name, fields })
     }
 }
 
@@ -102,9 +78,7 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
             "say of which items it is, and which field has the id: `RoomsItem, id = room_id`";
         return Err(Error::new(name.span(), missing));
     };
-    let has_fields = |tombstone: &Tombstone| !tombstone.fields.is_empty();
-    if version.is_empty() && (!former.is_empty() || all.tombstone.as_ref().is_some_and(has_fields))
-    {
+    if version.is_empty() && (!former.is_empty() || all.declared.is_some()) {
         let missing = "an item with a tombstone or former owners needs a `version`";
         return Err(Error::new(name.span(), missing));
     }
@@ -120,16 +94,12 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
         #[serde(rename_all = "camelCase")]
     };
     let memory = quote! {
-        #(
-            /// The commands that were lately carried out on the item.
-            #[serde(default, skip_serializing_if = "::tributary_functions::engines::idempotency::RecentCommands::is_empty")]
-            #vis #recent: #idempotency::RecentCommands,
-        )*
-        #(
-            /// The owners of earlier items with this id.
-            #[serde(default, skip_serializing_if = "::tributary_functions::engines::tombstone::FormerOwners::is_empty")]
-            #vis #former: #tombstones::FormerOwners,
-        )*
+        #(#[doc = " The commands that were lately carried out on the item."]
+        #[serde(default, skip_serializing_if = "::tributary_functions::engines::idempotency::RecentCommands::is_empty")]
+        #vis #recent: #idempotency::RecentCommands,)*
+        #(#[doc = " The owners of earlier items with this id."]
+        #[serde(default, skip_serializing_if = "::tributary_functions::engines::tombstone::FormerOwners::is_empty")]
+        #vis #former: #tombstones::FormerOwners,)*
     };
     let container_item = |name: &Ident, tombstone: TokenStream, partition, id| {
         quote! {
@@ -149,20 +119,23 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
     };
     let mut methods = TokenStream::new();
     let mut tombstone_type = None;
-    let tombstone_name =
-        all.tombstone.as_ref().map_or_else(|| quote!(Self), |it| it.name.to_token_stream());
-    if let Some(Tombstone { attributes, name: tombstone, fields }) =
-        all.tombstone.as_ref().filter(|it| has_fields(it))
-    {
+    if let (Some(tombstone), Some(declared)) = (&all.tombstone, &all.declared) {
+        let mut fields: Vec<Field> = declared.fields.iter().cloned().collect();
+        let names: Vec<_> = declared.fields.iter().map(|field| field.ident.clone()).collect();
         for key in [partition, id] {
-            if !fields.iter().any(|(field, _)| field.ident.as_ref() == Some(key)) {
+            if !names.iter().flatten().any(|name| name == key) {
                 let missing = format!("the tombstone needs the field `{key}`, as the item has it");
                 return Err(Error::new(key.span(), missing));
             }
         }
-        let names = fields.iter().map(|(field, _)| &field.ident);
-        let values = fields.iter().map(|(_, from)| property(from)).collect::<Result<Vec<_>>>()?;
-        let declared = fields.iter().map(|(field, _)| Field { vis: vis.clone(), ..field.clone() });
+        let mut values = Vec::new();
+        for field in &mut fields {
+            let from = field.default.take().map(|(_, from)| from.into_token_stream());
+            let from = from.unwrap_or_else(|| field.ident.to_token_stream());
+            values.push(property(&syn::parse2(from)?)?);
+            field.vis = vis.clone();
+        }
+        let attributes = &declared.attrs;
         let own =
             container_item(tombstone, quote!(Self), quote!(self.#partition), quote!(self.#id));
         let remembers = (!recent.is_empty()).then(|| quote!(#idempotency::remembers!(#tombstone);));
@@ -174,7 +147,7 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
             #derives
             #(#attributes)*
             #vis struct #tombstone {
-                #(#declared,)*
+                #(#fields,)*
                 /// The version after the last one of the deleted item.
                 #vis version: u64,
                 #memory
@@ -249,20 +222,16 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
     });
     let remembers =
         (!recent.is_empty()).then(|| quote!(#idempotency::remembers!(#(#created_by:)* #name);));
+    let tombstone_name =
+        all.tombstone.as_ref().map_or_else(|| quote!(Self), Ident::to_token_stream);
     let key = container_item(&name, tombstone_name, property(partition)?, property(id)?);
     Ok(quote! {
         #derives
         #(#attrs)*
         #vis struct #name {
             #(#own,)*
-            #(
-                /// The version, which each write raises.
-                #vis #version: u64,
-            )*
-            #(
-                /// The command that created the item.
-                #vis #created_by: #command,
-            )*
+            #(#[doc = " The version, which each write raises."] #vis #version: u64,)*
+            #(#[doc = " The command that created the item."] #vis #created_by: #command,)*
             #memory
         }
 
@@ -302,9 +271,9 @@ mod tests {
             (quote!(RoomsItem), "which field has the id"),
             (quote!(RoomsItem, id = name), "has no field `name`, and none that is flattened"),
             (quote!(RoomsItem, id = id, verison), "expected `partition`, `id`, `version`"),
-            (quote!(RoomsItem, id = id, tombstone(Gone { id: Id })), "needs a `version`"),
+            (quote!(RoomsItem, id = id, tombstone(struct Gone { id: Id })), "needs a `version`"),
             (
-                quote!(RoomsItem, id = id, version, tombstone(Gone { at: Id = id })),
+                quote!(RoomsItem, id = id, version, tombstone(struct Gone { at: Id = id })),
                 "needs the field `id`",
             ),
         ] {

@@ -34,7 +34,7 @@ pub fn items(arguments: TokenStream, declaration: TokenStream) -> TokenStream {
 ///
 /// ```ignore
 /// /// A room.
-/// #[item(RoomsItem, id = room_id, version, created_by, former_owners(former = person_id), tombstone(DeletedRoom {
+/// #[item(RoomsItem, id = room_id, version, created_by, former_owners(former = person_id), tombstone(struct DeletedRoom {
 ///     id: String,
 ///     room_id: RoomId,
 ///     person_id: PersonId,
@@ -58,7 +58,7 @@ pub fn items(arguments: TokenStream, declaration: TokenStream) -> TokenStream {
 /// | `recent` | the field `recent` and `RemembersCommands`: the latest commands |
 /// | `created_by` | the same, and the command that created the item |
 /// | `former_owners(former = person_id)` | the field `former` with the `FormerOwners`; `person_id` is the present one |
-/// | `tombstone(DeletedRoom { … })` | the type of its tombstones, with these fields, the version, the memory and the time to live; `tombstone`, `deleted`, `replacing` |
+/// | `tombstone(struct DeletedRoom { … })` | the type of its tombstones, with these fields, the version, the memory and the time to live; `tombstone`, `deleted`, `replacing` |
 /// | `tombstone(NoUser)` | a type of tombstones that is declared elsewhere |
 #[proc_macro_attribute]
 pub fn item(arguments: TokenStream, declaration: TokenStream) -> TokenStream {

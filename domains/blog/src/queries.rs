@@ -1,15 +1,8 @@
 //! The queries: each is one store request in one logical partition, or two where it proves a parent.
 
-use axum::{
-    Json,
-    extract::{RawQuery, State},
-};
 use tributary_functions::{
-    cosmos::{Query, Scope, confirm},
-    engines::child_list::{ChildList, ListOrder, SortKey},
-    http::{
-        ApiError, Conditions, ItemResponse, List, PageRequest, Params, StoredItems, found, limit_of,
-    },
+    http::{found, limit_of},
+    prelude::*,
     projection::window::Window,
 };
 
@@ -118,9 +111,7 @@ pub async fn get_comment(
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicComment>, ApiError> {
     let find = async |reads| {
-        let comment =
-            blog.reading(reads).live_reaction::<Comment>(&post_id, comment_id.as_str()).await?;
-        comment.ok_or(ApiError::NotFound("comment"))
+        blog.reading(reads).live_reaction::<Comment>(&post_id, comment_id.as_str(), "comment").await
     };
     let comment = confirm(find).await?;
     Ok(found(&conditions, &comment.item.public, &comment.etag))
@@ -133,8 +124,7 @@ pub async fn get_like(
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicLike>, ApiError> {
     let find = async |reads| {
-        let like = blog.reading(reads).live_reaction::<Like>(&post_id, &like_id(&user_id)).await?;
-        like.ok_or(ApiError::NotFound("like"))
+        blog.reading(reads).live_reaction::<Like>(&post_id, &like_id(&user_id), "like").await
     };
     let like = confirm(find).await?;
     Ok(found(&conditions, &like.item.public, &like.etag))

@@ -3,13 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use quick_cache::sync::Cache;
-use tributary_functions::{
-    cosmos::{Container, Cosmos, Reads, Stored, confirm, containers},
-    engines::counted_children::CountedChildren,
-    http::ApiError,
-    projection::ContainerItem,
-    values::{Clock, Timestamp},
-};
+use tributary_functions::{prelude::*, values::Clock};
 
 use super::{
     model::{Author, Post, PostId, PostsItem, User, UserId},
@@ -84,14 +78,15 @@ impl Blog {
         self.posts.item(id, id).await?.ok_or(ApiError::NotFound("post"))
     }
 
-    /// Returns the comment or the like with this id, if its post exists: two point reads.
+    /// Returns the comment or the like with this id, whose post exists: two point reads.
     pub(super) async fn live_reaction<T: ContainerItem<Items = PostsItem>>(
         &self,
         post_id: &PostId,
         id: &str,
-    ) -> Result<Option<Stored<T>>, ApiError> {
+        name: &'static str,
+    ) -> Result<Stored<T>, ApiError> {
         let reaction = async { Ok(self.posts.item(post_id, id).await?) };
         let (_, reaction) = futures::try_join!(self.post(post_id), reaction)?;
-        Ok(reaction)
+        reaction.ok_or(ApiError::NotFound(name))
     }
 }

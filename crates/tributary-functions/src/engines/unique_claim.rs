@@ -102,7 +102,7 @@ pub async fn claim<U: UniqueValue, T: ContainerItem<Items = U::Item>>(
 ) -> Result<Option<Stored<T>>, StoreError> {
     let container = values.container();
     let mut reservations = Vec::new();
-    let written: Result<Option<Stored<T>>, StoreError> = async {
+    let mut written: Result<Option<Stored<T>>, StoreError> = async {
         for key in keys {
             let Some(reservation) = reserve(values, key, owner).await? else { return Ok(None) };
             reservations.push(reservation);
@@ -110,28 +110,29 @@ pub async fn claim<U: UniqueValue, T: ContainerItem<Items = U::Item>>(
         container.save(item(&reservations), read).await.map(Some)
     }
     .await;
-    match &written {
-        Ok(Some(_)) => {
-            for (key, reservation) in former {
-                if let Err(StoreError { reason, .. }) = release(values, key, reservation).await {
-                    tracing::info!(?reason, "The change feed will release the old value");
-                }
+    let is_lost = written.as_ref().is_err_and(|error| error.answer_lost);
+    if is_lost && reservations.len() == keys.len() {
+        let latest = container.latest_committed().item::<T>(owner, owner).await;
+        // No other write has these reservations. So an item with them is this write.
+        let own = latest.ok().flatten().filter(|Stored { item, .. }| {
+            let item = item.clone().into();
+            let mut reserved = keys.iter().zip(&reservations);
+            reserved.all(|(key, etag)| U::reservation(&item, key) == Some(etag.as_ref()))
+        });
+        if own.is_none() {
+            return written;
+        }
+        written = Ok(own);
+    }
+    if let Ok(Some(_)) = written {
+        for (key, reservation) in former {
+            if let Err(StoreError { reason, .. }) = release(values, key, reservation).await {
+                tracing::info!(?reason, "The change feed will release the old value");
             }
         }
-        Err(error) if error.answer_lost && reservations.len() == keys.len() => {
-            let latest = container.latest_committed().item::<T>(owner, owner).await;
-            // No other write has these reservations. So an item with them is this write.
-            let own = latest.ok().flatten().filter(|Stored { item, .. }| {
-                let item = item.clone().into();
-                let mut reserved = keys.iter().zip(&reservations);
-                reserved.all(|(key, etag)| U::reservation(&item, key) == Some(etag.as_ref()))
-            });
-            return if own.is_some() { Ok(own) } else { written };
-        }
-        _ => {
-            for (key, reservation) in keys.iter().zip(&reservations) {
-                give_up(values, key, owner, reservation).await;
-            }
+    } else {
+        for (key, reservation) in keys.iter().zip(&reservations) {
+            give_up(values, key, owner, reservation).await;
         }
     }
     written

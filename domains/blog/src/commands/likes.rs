@@ -1,15 +1,6 @@
 //! C4: likes.
 
-use axum::{extract::State, http::StatusCode};
-use tributary_functions::{
-    cosmos::{Attempt, StoreError, Stored, confirm, retry},
-    engines::{
-        command::WrittenItem,
-        counted_children::{CreateOutcome, FamilyRequest},
-    },
-    http::{Actor, ApiError, ItemCommand, ItemResponse, Params},
-    values::Timestamp,
-};
+use tributary_functions::{engines::counted_children::CreateOutcome, prelude::*};
 
 use crate::{
     Blog,

@@ -1,18 +1,10 @@
 //! C2: posts.
 
-use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
-    cosmos::{Attempt, ETag, Reads, Reason, StoreError, Stored, retry},
-    engines::{
-        command::{self, ItemSlot, PutStep, WrittenItem},
-        idempotency::{IdempotencyKey, RemembersCommands},
-    },
-    http::{
-        Actor, ApiError, DomainProblem, ItemCommand, ItemResponse, JsonBody, KEY_USED, Params,
-        from_form, new_id,
-    },
+    cosmos::{ETag, Reason},
+    http::{DomainProblem, KEY_USED},
+    prelude::*,
     projection::removal::remove_some,
-    values::Timestamp,
 };
 
 use crate::{
@@ -143,7 +135,7 @@ impl PutPost {
     }
 }
 
-impl command::DesiredItem<Post> for PutPost {
+impl DesiredItem<Post> for PutPost {
     fn has_created(&self, post: &Post) -> bool {
         // A post that replaces a tombstone may have a date after `now`.
         post.public.creation_date >= self.now

@@ -1,12 +1,6 @@
 //! C1: users.
 
-use axum::extract::State;
-use tributary_functions::{
-    cosmos::{Attempt, ETag, Stored, retry},
-    engines::command::{DesiredItem, PutStep, WrittenItem},
-    http::{Actor, ApiError, Conditions, ItemCommand, ItemResponse, JsonBody, Params, from_form},
-    values::CommandId,
-};
+use tributary_functions::{cosmos::ETag, prelude::*};
 use uuid::Uuid;
 
 use crate::{

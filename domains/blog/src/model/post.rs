@@ -32,7 +32,7 @@ pub(super) const MAX_SUMMARY_BYTES: usize = 8 * 1024;
 
 #[item(PostsItem, id = post_id, version, recent, former_owners(former_authors = user_id), tombstone(
     /// Its copy in `users` is a tombstone, too, without date, commands and former authors.
-    DeletedPost {
+    struct DeletedPost {
         id: String,
         post_id: PostId,
         user_id: UserId,

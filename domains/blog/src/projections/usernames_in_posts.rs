@@ -1,9 +1,7 @@
 //! A user's new name on the user's posts, comments and likes.
 
 use tributary_functions::{
-    cosmos::{ETag, Query, StoreError},
-    engines::unique_claim::release,
-    projection::fan_out::{FanOut, FanOutProjection, Update, older_copies},
+    cosmos::ETag, engines::unique_claim::release, prelude::*, projection::fan_out::older_copies,
 };
 
 use crate::{

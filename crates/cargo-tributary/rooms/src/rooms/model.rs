@@ -26,27 +26,21 @@ pub struct Name(pub Text);
 
 from_form!(Name(text("name", Text::parse)));
 
-/// The room in a request.
-pub struct RoomText {
-    pub person_id: PersonId,
-    pub title: Text,
-}
+from_form!(
+    /// The room in a request.
+    pub struct RoomText {
+        pub person_id: PersonId = text("personId", PersonId::parse),
+        pub title: Text = text("title", Text::parse),
+    }
+);
 
-from_form!(RoomText {
-    person_id: text("personId", PersonId::parse),
-    title: text("title", Text::parse),
-});
-
-/// The booking in a request.
-pub struct BookingText {
-    pub person_id: PersonId,
-    pub purpose: Purpose,
-}
-
-from_form!(BookingText {
-    person_id: text("personId", PersonId::parse),
-    purpose: text("purpose", Purpose::parse),
-});
+from_form!(
+    /// The booking in a request.
+    pub struct BookingText {
+        pub person_id: PersonId = text("personId", PersonId::parse),
+        pub purpose: Purpose = text("purpose", Purpose::parse),
+    }
+);
 
 /// An item of the container `rooms`.
 #[items(partition_key = "roomId")]
@@ -57,7 +51,7 @@ pub enum RoomsItem {
 }
 
 /// A room.
-#[item(RoomsItem, id = room_id, version, created_by, former_owners(former = person_id), tombstone(DeletedRoom {
+#[item(RoomsItem, id = room_id, version, created_by, former_owners(former = person_id), tombstone(struct DeletedRoom {
     id: String,
     room_id: RoomId,
     person_id: PersonId,

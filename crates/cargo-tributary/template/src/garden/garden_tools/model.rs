@@ -27,7 +27,7 @@ pub enum GardenToolsItem {
 }
 
 /// A garden tool, with its version and its latest commands.
-#[item(GardenToolsItem, partition = club_member_id, id = id, version, recent, tombstone(DeletedGardenTool {
+#[item(GardenToolsItem, partition = club_member_id, id = id, version, recent, tombstone(struct DeletedGardenTool {
     /// The id of the garden tool.
     id: GardenToolId,
     /// The partition key.
