@@ -31,12 +31,13 @@ pub use crate::{
         QueryParameter, StoredItems, delete, from_form, get, new_id, post, put,
     },
     projection::{
-        ChangeFeedItem, Effect, Origin, Projection, VersionedCopy,
+        ChangeFeedItem, ContainerItem, Effect, Origin, Projection, VersionedCopy,
         aggregate::{self, Aggregate, AggregateProjection, Contribution},
         copies::{AuditedCopies, Copies, CopyProjection},
         fan_out::{
             self, Continuation, FanOut, FanOutProjection, RepairProjection, Repairs, Update,
         },
+        item, items,
     },
     values::{
         CommandId, Timestamp, check_length, checked_text, id_rule, item_types, length_rule,

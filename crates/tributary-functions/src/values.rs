@@ -21,7 +21,7 @@ use time::{
 };
 use uuid::Uuid;
 
-pub use json_object::JsonObject;
+pub use self::{item_types::Unboxed, json_object::JsonObject};
 pub(crate) use json_object::compact_bytes;
 
 /// The id of a command: the same for each attempt at it, and each repetition by the host.
@@ -237,7 +237,7 @@ impl<'de> Deserialize<'de> for Timestamp {
 
 text_schema!(Timestamp, "format": "date-time", "examples": ["2026-11-21T09:25:54.120Z"]);
 
-/// Checks an id that a caller chose: `^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`.
+/// Checks an id as [`id_rule`] does.
 pub(crate) fn check_id(text: &str) -> Result<(), Invalid> {
     let allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'-');
     let begins_well = text.starts_with(|first: char| first.is_ascii_alphanumeric());
@@ -266,7 +266,7 @@ pub fn check_length(text: &str, min: usize, max: usize) -> Result<(), Invalid> {
     is_good.then_some(()).ok_or_else(|| Invalid(format!("must be {min} to {max} characters long")))
 }
 
-/// Applies the rule of an id that a caller chose ([`check_id`]), for [`checked_text!`].
+/// Applies the rule of an id that a caller chose: `^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`. For [`checked_text!`].
 pub fn id_rule(text: String) -> Result<String, Invalid> {
     check_id(&text).map(|()| text)
 }
@@ -373,8 +373,6 @@ macro_rules! text_schema {
 }
 pub use crate::text_schema;
 
-#[doc(hidden)]
-pub use self::item_types::Unboxed;
 pub use crate::item_types;
 
 /// Returns true if the Functions host may have rewritten this text on its way through a trigger.

@@ -5,24 +5,15 @@ use tributary_functions::{
     projection::removal::Removal,
 };
 
-use super::{
-    Blog,
-    model::{DeletedPost, PostsItem},
-};
+use super::{Blog, model::DeletedPost};
 
 /// Removes the comments and likes of deleted posts. Those of a later post with the same id have a
 /// higher `postVersion`, and stay.
 impl Removal for Blog {
-    type Item = PostsItem;
     type Tombstone = DeletedPost;
 
     fn container(&self) -> &Container {
         &self.posts
-    }
-
-    fn key_and_version(tombstone: &DeletedPost) -> (&str, &str, u64) {
-        let post_id = tombstone.post_id.as_str();
-        (post_id, post_id, tombstone.version)
     }
 
     fn children(tombstone: &DeletedPost, at_most: u32) -> Result<Query, StoreError> {
@@ -35,13 +26,5 @@ impl Removal for Blog {
         let query = query.with_parameter("@postId", &tombstone.post_id)?;
         let query = query.with_parameter("@batch", at_most)?;
         Ok(query.with_parameter("@version", tombstone.version)?)
-    }
-
-    fn tombstone(item: PostsItem) -> Option<DeletedPost> {
-        item.try_into().ok()
-    }
-
-    fn item(tombstone: DeletedPost) -> PostsItem {
-        tombstone.into()
     }
 }

@@ -31,10 +31,7 @@ pub use state::Blog;
 use std::sync::Arc;
 
 use tributary_functions::{
-    config::ConfigError,
-    domain::{Context, Domain, bind, reading_copies},
-    http::{AuthLevel, Footprint, HttpFunction, QueryParameter, delete, get, post, put},
-    projection::Projection,
+    domain::reading_copies, http::Footprint, prelude::*, projection::Projection,
 };
 
 use self::{

@@ -1,15 +1,8 @@
 //! The queries: each is one store request in one logical partition, or two where it proves a parent.
 
-use axum::{
-    Json,
-    extract::{RawQuery, State},
-};
 use tributary_functions::{
-    cosmos::{Query, Scope},
-    engines::child_list::{ChildList, ListOrder, SortKey},
-    http::{
-        ApiError, Conditions, ItemResponse, List, PageRequest, Params, StoredItems, found, limit_of,
-    },
+    http::{found, limit_of},
+    prelude::*,
     projection::window::Window,
 };
 
@@ -17,7 +10,7 @@ use crate::{
     Blog,
     model::{
         Comment, CommentId, Like, PostCopy, PostId, PublicComment, PublicLike, PublicPost,
-        PublicUser, UserId, like_id,
+        PublicUser, User, UserId, like_id,
     },
     projections::NewestPosts,
 };
@@ -28,7 +21,7 @@ pub async fn get_user(
     Params(id): Params<UserId>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicUser>, ApiError> {
-    let user = blog.user_slot(&id).await?.live().ok_or(ApiError::NotFound("user"))?;
+    let user = blog.users.item::<User>(&id, &id).await?.ok_or(ApiError::NotFound("user"))?;
     Ok(found(&conditions, &user.item.public, &user.etag))
 }
 
@@ -113,8 +106,7 @@ pub async fn get_comment(
     Params((post_id, comment_id)): Params<(PostId, CommentId)>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicComment>, ApiError> {
-    let comment = blog.live_reaction::<Comment>(&post_id, comment_id.as_str()).await?;
-    let comment = comment.ok_or(ApiError::NotFound("comment"))?;
+    let comment = blog.live_reaction::<Comment>(&post_id, comment_id.as_str(), "comment").await?;
     Ok(found(&conditions, &comment.item.public, &comment.etag))
 }
 
@@ -124,8 +116,7 @@ pub async fn get_like(
     Params((post_id, user_id)): Params<(PostId, UserId)>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicLike>, ApiError> {
-    let like = blog.live_reaction::<Like>(&post_id, &like_id(&user_id)).await?;
-    let like = like.ok_or(ApiError::NotFound("like"))?;
+    let like = blog.live_reaction::<Like>(&post_id, &like_id(&user_id), "like").await?;
     Ok(found(&conditions, &like.item.public, &like.etag))
 }
 

@@ -2,14 +2,9 @@
 
 use std::convert::Infallible;
 
-use super::model::{
-    Comment, CommentId, DeletedPost, Like, Post, PostId, PostText, PostsItem, User, UserId, like_id,
-};
+use super::model::{Comment, CommentId, Like, Post, PostId, PostText, PostsItem, UserId, like_id};
 use tributary_functions::{
-    engines::{
-        counted_children::{CHILD_BYTES, Changes, Family},
-        idempotency::remembers,
-    },
+    engines::counted_children::{CHILD_BYTES, Changes, Family},
     values::item_types,
 };
 
@@ -109,8 +104,6 @@ impl Family for PostFamily {
         }
     }
 }
-
-remembers!(Post, DeletedPost, User);
 
 impl std::fmt::Display for ReactionId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

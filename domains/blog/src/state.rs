@@ -3,15 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use quick_cache::sync::Cache;
-use tributary_functions::{
-    cosmos::{Container, Cosmos, ETag, ReadResult, Reads, StoreError, Stored, containers},
-    engines::{command::ItemSlot, counted_children::CountedChildren},
-    http::ApiError,
-    values::{Clock, Timestamp},
-};
+use tributary_functions::{prelude::*, values::Clock};
 
 use super::{
-    model::{Author, DeletedPost, NoUser, Post, PostId, PostsItem, User, UserId, UsersItem},
+    model::{Author, Post, PostId, PostsItem, User, UserId},
     reactions::PostFamily,
 };
 
@@ -40,10 +35,6 @@ pub struct Blog {
     pub(super) reads: Reads,
 }
 
-pub(super) type UserSlot = ItemSlot<User, NoUser>;
-
-pub(super) type PostSlot = ItemSlot<Post, DeletedPost>;
-
 containers!(Blog: users, posts, feed);
 
 impl Blog {
@@ -67,8 +58,8 @@ impl Blog {
         {
             return Ok(author);
         }
-        let user = self.user_slot(user_id).await?.live().ok_or(ApiError::NotFound("user"))?;
-        Ok(self.remember(&user.item))
+        let user = self.users.item::<User>(user_id, user_id).await?;
+        Ok(self.remember(&user.ok_or(ApiError::NotFound("user"))?.item))
     }
 
     pub(super) fn remember(&self, user: &User) -> Author {
@@ -77,47 +68,19 @@ impl Blog {
         author
     }
 
-    pub(super) async fn user_slot(&self, user_id: &UserId) -> Result<UserSlot, StoreError> {
-        let id = user_id.as_str();
-        Ok(UserSlot::from_item(self.users.read::<UsersItem>(id, id).await?))
+    pub(super) async fn post(&self, id: &PostId) -> Result<Stored<Post>, ApiError> {
+        self.posts.item(id, id).await?.ok_or(ApiError::NotFound("post"))
     }
 
-    /// Writes a user over the item with the ETag `read`; creates it without one.
-    pub(super) async fn write_user(
-        &self,
-        user: &User,
-        read: Option<&ETag>,
-    ) -> Result<ETag, StoreError> {
-        let id = user.user_id.as_str();
-        self.users.put(id, id, &UsersItem::from(user.clone()), read).await
-    }
-
-    pub(super) async fn post_slot(&self, post_id: &PostId) -> Result<PostSlot, StoreError> {
-        let id = post_id.as_str();
-        Ok(PostSlot::from_item(self.posts.read::<PostsItem>(id, id).await?))
-    }
-
-    pub(super) async fn post(&self, post_id: &PostId) -> Result<Stored<Post>, ApiError> {
-        self.post_slot(post_id).await?.live().ok_or(ApiError::NotFound("post"))
-    }
-
-    pub(super) async fn reaction<T: TryFrom<PostsItem>>(
+    /// Returns the comment or the like with this id, whose post exists: two point reads.
+    pub(super) async fn live_reaction<T: ContainerItem<Items = PostsItem>>(
         &self,
         post_id: &PostId,
         id: &str,
-    ) -> ReadResult<T> {
-        let stored = self.posts.read::<PostsItem>(post_id.as_str(), id).await?;
-        Ok(stored.and_then(Stored::of_type))
-    }
-
-    /// Returns the comment or the like with this id, if its post exists: two point reads.
-    pub(super) async fn live_reaction<T: TryFrom<PostsItem>>(
-        &self,
-        post_id: &PostId,
-        id: &str,
-    ) -> Result<Option<Stored<T>>, ApiError> {
-        let reaction = async { Ok(self.reaction(post_id, id).await?) };
+        name: &'static str,
+    ) -> Result<Stored<T>, ApiError> {
+        let reaction = async { Ok(self.posts.item(post_id, id).await?) };
         let (_, reaction) = futures::try_join!(self.post(post_id), reaction)?;
-        Ok(reaction)
+        reaction.ok_or(ApiError::NotFound(name))
     }
 }

@@ -7,15 +7,14 @@
 //! shows only the last version.
 
 use tributary_functions::{
-    cosmos::{Container, ETag, Reads, StoreError, Stored},
-    engines::unique_claim::{self, UniqueValue, ValueReservation, give_up, reserve},
+    cosmos::{Container, ETag, Stored},
+    engines::unique_claim::{UniqueValue, ValueReservation, claim},
     http::ApiError,
 };
 
 use super::{
     Blog,
-    model::{FormerName, NoUser, User, UserId, UsernameReservation, UsersItem},
-    state::UserSlot,
+    model::{NoUser, User, UserId, UsernameReservation, UsersItem},
 };
 
 impl UniqueValue for Blog {
@@ -27,10 +26,6 @@ impl UniqueValue for Blog {
         &self.users
     }
 
-    fn partition(key: &str) -> String {
-        UsernameReservation::partition(key)
-    }
-
     fn item(key: &str, reserved: &ValueReservation<UserId>) -> UsersItem {
         UsernameReservation::new(key, reserved).into()
     }
@@ -40,8 +35,13 @@ impl UniqueValue for Blog {
         Some(reservation.reserved())
     }
 
-    fn has(item: &UsersItem, key: &str) -> bool {
-        matches!(item, UsersItem::User(user) if user.public.username.key() == key)
+    fn reservation<'a>(item: &'a UsersItem, key: &str) -> Option<&'a str> {
+        match item {
+            UsersItem::User(user) if user.public.username.reservation() == key => {
+                Some(&user.reservation)
+            }
+            _ => None,
+        }
     }
 
     fn no_owner(owner: &UserId) -> UsersItem {
@@ -50,36 +50,16 @@ impl UniqueValue for Blog {
 }
 
 /// Reserves the name of a user, and writes the user over the item with the ETag `read`; creates it
-/// without one.
+/// without one. Then releases the `former` name.
 pub(super) async fn claim_name(
     blog: &Blog,
     user: User,
     read: Option<&ETag>,
+    former: &[(String, ETag)],
 ) -> Result<Stored<User>, ApiError> {
-    let name = user.public.username.key();
-    let Some(reservation) = reserve(blog, &name, &user.user_id).await? else {
-        let taken = "Another user has this username. Choose another one.";
-        return Err(ApiError::Conflict(taken));
-    };
-    let user = user.with_reservation(&reservation);
-    match blog.write_user(&user, read).await {
-        Ok(etag) => Ok(Stored { item: user, etag }),
-        Err(error) if error.answer_lost => {
-            let stored = blog.reading(Reads::Latest).user_slot(&user.user_id).await;
-            let stored = stored.ok().and_then(UserSlot::live);
-            // No other write has this reservation. So a user item with it is this write.
-            let own = stored.filter(|stored| stored.item.reservation == user.reservation);
-            own.ok_or(ApiError::Store(error))
-        }
-        Err(error) => {
-            give_up(blog, &name, &user.user_id, &reservation).await;
-            Err(error.into())
-        }
-    }
-}
-
-/// Releases a name that its user no longer has.
-pub(super) async fn release(blog: &Blog, former: &FormerName) -> Result<(), StoreError> {
-    let reservation = ETag::from(former.reservation.clone());
-    unique_claim::release(blog, &former.username.key(), &reservation).await
+    let owner = user.user_id.clone();
+    let names = [user.public.username.reservation()];
+    let user = |reservations: &[ETag]| User { reservation: reservations[0].to_string(), ..user };
+    let written = claim(blog, &owner, (&names, former), user, read).await?;
+    written.ok_or(ApiError::Conflict("Another user has this username. Choose another one."))
 }

@@ -52,7 +52,7 @@ impl FindingKind {
     /// A child whose parent does not exist.
     pub const ORPHAN: Self = Self::new("orphan");
     /// A source without its copy.
-    pub const COPY_MISSING: Self = Self::new("copy-missing");
+    pub(crate) const COPY_MISSING: Self = Self::new("copy-missing");
     /// A copy that should not exist.
     pub const COPY_EXTRA: Self = Self::new("copy-extra").in_class_of(Self::COPY_MISSING);
     pub(crate) const COPY_OLDER: Self = Self::new("copy-older").in_class_of(Self::COPY_MISSING);

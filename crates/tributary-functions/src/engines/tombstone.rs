@@ -31,7 +31,7 @@ pub struct FormerOwners(Vec<FormerOwner>);
 
 /// An owner that an item had before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FormerOwner {
+pub(crate) struct FormerOwner {
     /// The id of the owner.
     pub id: String,
     /// The version of the tombstone by which it lost the item.
@@ -54,7 +54,7 @@ impl FormerOwners {
     }
 
     /// Returns the owners, the last one last.
-    pub fn iter(&self) -> impl Iterator<Item = &FormerOwner> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &FormerOwner> {
         self.0.iter()
     }
 

@@ -7,9 +7,12 @@
 //! # How a domain uses it
 //!
 //! 1. A type with the container implements [`UniqueValue`]; reservations and owners are in the same
-//!    container. A value is compared by its key, such as its text in lower case.
-//! 2. A command reads the owner's item, calls [`reserve`], and writes the item under the ETag that
-//!    was read (or as a new one). If that write fails for good, it calls [`give_up`].
+//!    container. The key of a value, by which it is compared, has its kind and, say, its text in lower case:
+//!    `username:ann`. So a container may have values of several kinds. A key is the logical partition of its
+//!    reservation.
+//! 2. A command reads the owner's item, and calls [`claim`] with the item to be written: it reserves the values,
+//!    writes the item under the ETag that was read (or as a new one), and releases former values. If the write
+//!    fails for good, it gives the values up.
 //! 3. The owner's item keeps the ETag of the reservation, and that of each value that it has given
 //!    up, until [`release`] has deleted the reservation: after the write, or by the change feed where
 //!    the command was killed.
@@ -33,6 +36,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     cosmos::{Container, ETag, Reason, StoreError, Stored},
+    projection::ContainerItem,
     values::Timestamp,
 };
 
@@ -40,7 +44,7 @@ use crate::{
 /// item has not: commands rarely take longer.
 const PENDING_MILLIS: u64 = 10_000;
 
-/// A kind of values, each of which has one owner.
+/// The values of a container, each of which has one owner.
 pub trait UniqueValue: Sync {
     /// The id of a reservation within its own logical partition.
     const ID: &'static str;
@@ -52,17 +56,14 @@ pub trait UniqueValue: Sync {
     /// Returns the container of reservations and owners.
     fn container(&self) -> &Container;
 
-    /// Returns the logical partition of the reservation of a key.
-    fn partition(key: &str) -> String;
-
     /// Returns the item of a reservation.
     fn item(key: &str, reserved: &ValueReservation<Self::Owner>) -> Self::Item;
 
     /// Returns the reservation, unless the item is something else.
     fn reserved(item: &Self::Item) -> Option<ValueReservation<Self::Owner>>;
 
-    /// Returns true if this item of an owner has the value.
-    fn has(item: &Self::Item, key: &str) -> bool;
+    /// Returns the ETag of the reservation of a value, if this item of an owner has the value.
+    fn reservation<'a>(item: &'a Self::Item, key: &str) -> Option<&'a str>;
 
     /// Returns the tombstone of an owner that does not exist. It expires long after any command has ended.
     fn no_owner(owner: &Self::Owner) -> Self::Item;
@@ -89,23 +90,68 @@ impl<O> ValueReservation<O> {
     }
 }
 
-/// Reserves a value for an owner. The caller has read the owner's item before (or knows it to be new), and
-/// writes it afterwards. Returns the ETag of the reservation; `None` if another owner has the value, or is about
-/// to write it.
-pub async fn reserve<U: UniqueValue>(
+/// Reserves values for an owner, and writes the owner's item over the state with the ETag `read`; creates it
+/// without one. `item` is made with the ETags of the reservations. Then releases `former` values of the owner, each
+/// with the ETag of its reservation. Returns `None` if another owner has one of the values, or is about to write it.
+pub async fn claim<U: UniqueValue, T: ContainerItem<Items = U::Item>>(
+    values: &U,
+    owner: &U::Owner,
+    (keys, former): (&[String], &[(String, ETag)]),
+    item: impl FnOnce(&[ETag]) -> T,
+    read: Option<&ETag>,
+) -> Result<Option<Stored<T>>, StoreError> {
+    let container = values.container();
+    let mut reservations = Vec::new();
+    let mut written: Result<Option<Stored<T>>, StoreError> = async {
+        for key in keys {
+            let Some(reservation) = reserve(values, key, owner).await? else { return Ok(None) };
+            reservations.push(reservation);
+        }
+        container.save(item(&reservations), read).await.map(Some)
+    }
+    .await;
+    let is_lost = written.as_ref().is_err_and(|error| error.answer_lost);
+    if is_lost && reservations.len() == keys.len() {
+        let latest = container.latest_committed().item::<T>(owner, owner).await;
+        // No other write has these reservations. So an item with them is this write.
+        let own = latest.ok().flatten().filter(|Stored { item, .. }| {
+            let item = item.clone().into();
+            let mut reserved = keys.iter().zip(&reservations);
+            reserved.all(|(key, etag)| U::reservation(&item, key) == Some(etag.as_ref()))
+        });
+        if own.is_none() {
+            return written;
+        }
+        written = Ok(own);
+    }
+    if let Ok(Some(_)) = written {
+        for (key, reservation) in former {
+            if let Err(StoreError { reason, .. }) = release(values, key, reservation).await {
+                tracing::info!(?reason, "The change feed will release the old value");
+            }
+        }
+    } else {
+        for (key, reservation) in keys.iter().zip(&reservations) {
+            give_up(values, key, owner, reservation).await;
+        }
+    }
+    written
+}
+
+/// Reserves a value for an owner, whose item was read before (or is known to be new), and is written afterwards.
+async fn reserve<U: UniqueValue>(
     values: &U,
     key: &str,
     owner: &U::Owner,
 ) -> Result<Option<ETag>, StoreError> {
     let container = values.container();
-    let partition = U::partition(key);
     let since = Some(Timestamp::now());
     let ours = U::item(key, &ValueReservation { owner: owner.clone(), since });
-    let conflict = match container.create(&partition, U::ID, &ours).await {
+    let conflict = match container.create(key, U::ID, &ours).await {
         Err(error) if error.reason == Reason::Conflict => error,
         written => return written.map(Some),
     };
-    let Some(held) = container.read::<U::Item>(&partition, U::ID).await? else {
+    let Some(held) = container.read::<U::Item>(key, U::ID).await? else {
         return Err(conflict); // Released meanwhile: the caller retries.
     };
     if let Some(reserved) = U::reserved(&held.item)
@@ -114,7 +160,7 @@ pub async fn reserve<U: UniqueValue>(
     {
         return Ok(None);
     }
-    match container.replace(&partition, U::ID, &ours, &held.etag).await {
+    match container.replace(key, U::ID, &ours, &held.etag).await {
         Err(gone) if gone.reason == Reason::NotFound => Err(conflict), // The same.
         written => written.map(Some),
     }
@@ -127,7 +173,7 @@ pub async fn release<U: UniqueValue>(
     key: &str,
     reservation: &ETag,
 ) -> Result<(), StoreError> {
-    match values.container().delete(&U::partition(key), U::ID, reservation).await {
+    match values.container().delete(key, U::ID, reservation).await {
         Err(error) if !matches!(error.reason, Reason::NotFound | Reason::PreconditionFailed) => {
             Err(error)
         }
@@ -137,10 +183,10 @@ pub async fn release<U: UniqueValue>(
 
 /// Lets other owners reserve a value at once that its owner has reserved, but not written. The reservation
 /// is not deleted: another command of the same owner may be about to write the value.
-pub async fn give_up<U: UniqueValue>(values: &U, key: &str, owner: &U::Owner, reservation: &ETag) {
+async fn give_up<U: UniqueValue>(values: &U, key: &str, owner: &U::Owner, reservation: &ETag) {
     let given_up = U::item(key, &ValueReservation { owner: owner.clone(), since: None });
     // If this fails, other owners wait until the reservation is no longer pending.
-    let _ = values.container().replace(&U::partition(key), U::ID, &given_up, reservation).await;
+    let _ = values.container().replace(key, U::ID, &given_up, reservation).await;
 }
 
 /// Deletes a reservation whose owner neither has the value nor can still write it: a take-over without a
@@ -153,7 +199,7 @@ pub async fn free<U: UniqueValue>(
     if !fence(values, key, &held.item).await? {
         return Ok(false);
     }
-    values.container().delete(&U::partition(key), U::ID, &held.etag).await?;
+    values.container().delete(key, U::ID, &held.etag).await?;
     Ok(true)
 }
 
@@ -167,7 +213,7 @@ async fn fence<U: UniqueValue>(
     let container = values.container();
     let holder = held.owner.as_ref();
     let slot = container.read::<U::Item>(holder, holder).await?;
-    let is_in_use = slot.as_ref().is_some_and(|slot| U::has(&slot.item, key));
+    let is_in_use = slot.as_ref().is_some_and(|slot| U::reservation(&slot.item, key).is_some());
     if is_in_use || held.is_pending() {
         return Ok(false);
     }

@@ -71,11 +71,11 @@ macro_rules! from_form {
         }
     };
     ($(#[$doc:meta])* $visibility:vis struct $type:ident {
-        $($field:ident: $of:ty = $method:ident($($argument:expr),+)),+ $(,)?
+        $($of_field:vis $field:ident: $of:ty = $method:ident($($argument:expr),+)),+ $(,)?
     }) => {
         $(#[$doc])*
         $visibility struct $type {
-            $($field: $of),+
+            $($of_field $field: $of),+
         }
 
         $crate::from_form!($type { $($field: $method($($argument),+)),+ });

@@ -22,7 +22,10 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{ChangeFeedItem, Effect, NotedErrors, Origin, Projection, origin::sound};
-use crate::cosmos::{Container, ETag, Reason, StoreError, Stored};
+use crate::{
+    cosmos::{Container, ETag, Reason, StoreError, Stored},
+    engines::tombstone::FormerOwners,
+};
 
 /// The definition of copies.
 pub trait Copies: Send + Sync + 'static {
@@ -115,6 +118,29 @@ pub struct VersionedCopy<T> {
     pub version: u64,
     /// The copy.
     pub item: T,
+}
+
+impl<T> VersionedCopy<T> {
+    /// Returns the copies of a source that lie with its owners, all under one id: that of the `owner`, which is the
+    /// `live` copy in its version or a tombstone, and tombstones with the former owners.
+    pub fn of_owners(
+        id: &str,
+        (owner, live): ((&str, u64), Option<(T, u64)>),
+        former: &FormerOwners,
+        tombstone: impl Fn(&str, u64) -> Option<T>,
+    ) -> Vec<Self> {
+        let copy = |partition: &str, version, item| {
+            let [partition, id] = [partition, id].map(str::to_owned);
+            Self { partition, id, version, item }
+        };
+        let deleted = |(owner, version)| Some(copy(owner, version, tombstone(owner, version)?));
+        let own = match live {
+            Some((item, version)) => Some(copy(owner.0, version, item)),
+            None => deleted(owner),
+        };
+        let former = former.iter().filter_map(|it| deleted((&it.id, it.version)));
+        own.into_iter().chain(former).collect()
+    }
 }
 
 impl<T: ChangeFeedItem> VersionedCopy<T> {

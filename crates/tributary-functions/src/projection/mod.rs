@@ -110,11 +110,12 @@ pub use self::{
     copies::VersionedCopy,
     dead_letter::{DeadLetter, DeadLetters},
     eager::{EagerOptions, apply_eagerly},
-    origin::{ChangeFeedItem, Origin},
+    origin::{ChangeFeedItem, ContainerItem, Origin},
     registry::{AnyProjection, ProjectionOptions, Projections},
 };
 pub use crate::cosmos::{Background, BackgroundOptions};
 use crate::cosmos::{Container, StoreError};
+pub use tributary_derive::{item, items};
 
 /// A projection, which updates one kind of copy from its source.
 pub trait Projection: Send + Sync + 'static {

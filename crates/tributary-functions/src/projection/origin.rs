@@ -2,11 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 
 use crate::{
-    cosmos::{Container, StoreError, Stored},
+    cosmos::{Container, ETag, ReadResult, StoreError, Stored},
+    engines::command::ItemSlot,
     values::{Timestamp, may_be_rewritten_by_host},
 };
 
@@ -21,6 +22,63 @@ pub trait ChangeFeedItem: DeserializeOwned + Clone + Send + Sync + 'static {
     /// Returns the source of the change and its version, for a source and for its tombstone; `None` for
     /// all else.
     fn origin(&self) -> Option<Origin>;
+}
+
+/// A type of the items of a container. [`item`](macro@super::item) implements it.
+pub trait ContainerItem:
+    Clone + Into<Self::Items> + TryFrom<Self::Items, Error = Self::Items>
+{
+    /// The `enum` of all items of the container.
+    type Items: Serialize + DeserializeOwned + Send + Sync;
+    /// The type of its tombstones; the type itself if it leaves none.
+    type Tombstone: TryFrom<Self::Items>;
+
+    /// Returns partition key and id.
+    fn key(&self) -> (&str, &str);
+
+    /// Returns the version, for sources of copies and for their tombstones.
+    fn version(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns the source and its version, as [`ChangeFeedItem::origin`] does.
+    fn origin(&self) -> Option<Origin> {
+        let (partition, id) = self.key();
+        self.version().map(|version| Origin::new(partition, id, version))
+    }
+}
+
+impl Container {
+    /// Reads an item of this type; `None` if there is none, or one of another type.
+    pub async fn item<T: ContainerItem>(
+        &self,
+        partition: impl AsRef<str>,
+        id: impl AsRef<str>,
+    ) -> ReadResult<T> {
+        let stored = self.read::<T::Items>(partition.as_ref(), id.as_ref()).await?;
+        Ok(stored.and_then(Stored::of_type))
+    }
+
+    /// Reads the slot of an item: the item, its tombstone, or nothing.
+    pub async fn slot<T: ContainerItem>(
+        &self,
+        partition: impl AsRef<str>,
+        id: impl AsRef<str>,
+    ) -> Result<ItemSlot<T, T::Tombstone>, StoreError> {
+        let stored = self.read::<T::Items>(partition.as_ref(), id.as_ref()).await?;
+        Ok(ItemSlot::from_item(stored))
+    }
+
+    /// Writes an item or a tombstone over the state with the ETag `read`; creates it without one.
+    pub async fn save<T: ContainerItem>(
+        &self,
+        item: T,
+        read: Option<&ETag>,
+    ) -> Result<Stored<T>, StoreError> {
+        let (partition, id) = item.key();
+        let etag = self.put(partition, id, &item.clone().into(), read).await?;
+        Ok(Stored { item, etag })
+    }
 }
 
 /// The partition key, the id and the delivered version of a source.

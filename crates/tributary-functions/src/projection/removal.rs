@@ -27,10 +27,9 @@
 //! 5. Steps of several instances, of a command and of the audit may run at once. Of two transactions that
 //!    delete the same item, the store refuses one, and that step queries again.
 
-use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::Instant;
 
-use super::{Background, Effect};
+use super::{Background, ContainerItem, Effect};
 use crate::cosmos::{Container, Query, Reason, Refusal, Scope, StoreError, Stored, Transaction};
 
 /// The most children that one step deletes, in one transaction: some 350 request units at once (service
@@ -42,25 +41,14 @@ const MAX_REQUEST_STEPS: usize = 4;
 
 /// The definition of a removal: the container, the tombstone and the children of a deleted parent.
 pub trait Removal: Sync {
-    /// An item of the container, with its type.
-    type Item: Serialize + DeserializeOwned + Send + Sync;
     /// The tombstone of a parent.
-    type Tombstone: Clone + Send + Sync;
+    type Tombstone: ContainerItem + Send + Sync;
 
     /// Returns the container of parents and children.
     fn container(&self) -> &Container;
 
-    /// Returns partition key, id and version of a tombstone.
-    fn key_and_version(tombstone: &Self::Tombstone) -> (&str, &str, u64);
-
     /// Returns the query of the ids of at most so many children that are older than the tombstone.
     fn children(tombstone: &Self::Tombstone, at_most: u32) -> Result<Query, StoreError>;
-
-    /// Returns the tombstone, unless the item is something else.
-    fn tombstone(item: Self::Item) -> Option<Self::Tombstone>;
-
-    /// Returns the item of a tombstone.
-    fn item(tombstone: Self::Tombstone) -> Self::Item;
 }
 
 enum RemovalStep {
@@ -113,7 +101,7 @@ async fn step<R: Removal>(
     removal: &R,
     tombstone: &R::Tombstone,
 ) -> Result<RemovalStep, StoreError> {
-    let (partition, ..) = R::key_and_version(tombstone);
+    let (partition, _) = tombstone.key();
     let container = removal.container().latest_committed();
     let query = R::children(tombstone, MAX_STEP_CHILDREN)?;
     let ids: Vec<String> =
@@ -136,21 +124,21 @@ async fn continue_later<R: Removal>(
     removal: &R,
     tombstone: &R::Tombstone,
 ) -> Result<(), StoreError> {
-    let (partition, id, version) = R::key_and_version(tombstone);
+    let (partition, id) = tombstone.key();
     let container = removal.container();
-    let stored = container.latest_committed().read::<R::Item>(partition, id).await?;
+    let stored = container.latest_committed().read(partition, id).await?;
     let (item, etag) = match stored {
         // The tombstone has expired.
         None => (tombstone.clone(), None),
-        Some(Stored { item, etag }) => match R::tombstone(item) {
+        Some(Stored { item, etag }) => match R::Tombstone::try_from(item) {
             // The newer tombstone is delivered, too, and its removal covers the older children.
-            Some(newer) if R::key_and_version(&newer).2 > version => return Ok(()),
-            Some(same) => (same, Some(etag)),
+            Ok(newer) if newer.version() > tombstone.version() => return Ok(()),
+            Ok(same) => (same, Some(etag)),
             // A new parent comes only after the removal: so the next query finds no child.
-            None => return Err(StoreError::race(false)),
+            Err(_) => return Err(StoreError::race(false)),
         },
     };
-    container.put(partition, id, &R::item(item), etag.as_ref()).await?;
+    container.save(item, etag.as_ref()).await?;
     tracing::info!(
         document.id = id,
         "The removal of the children of a deleted parent goes on with the next delivery"

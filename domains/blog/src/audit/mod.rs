@@ -17,11 +17,10 @@ mod repair;
 
 use tributary_functions::{
     audit::{
-        Audit, AuditedItem, CheckResults, Checks, CopiesChecks, FindingKind, ReferencedItem,
+        AuditedItem, CheckResults, Checks, CopiesChecks, FindingKind, ReferencedItem,
         ReferencedItems, RepairResult, Suspect, Target, WindowChecks, async_trait,
     },
-    cosmos::{Container, StoreError},
-    values::Timestamp,
+    prelude::*,
 };
 
 use super::{

@@ -9,8 +9,7 @@ use tributary_functions::{
         AuditedItem, CheckResult, FindingKind, ReferencedItem, Slot, Suspect, read_slot,
         version_text,
     },
-    cosmos::{Query, Scope, StoreError},
-    values::Timestamp,
+    prelude::*,
 };
 
 use super::{BlogChecks, BlogKinds};

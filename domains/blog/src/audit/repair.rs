@@ -3,14 +3,13 @@
 use tributary_functions::{
     audit::{FindingKind, Obstacle, ReferencedItem, RepairResult, Slot, Suspect, read_slot},
     cosmos::{ETag, Stored},
-    engines::unique_claim::free,
+    engines::{command::ItemSlot, unique_claim::free},
     projection::removal::remove_some,
 };
 
 use super::{BlogChecks, BlogKinds};
 use crate::{
-    model::{PostId, PostsItem, UserId, UsernameReservation, UsersItem},
-    state::PostSlot,
+    model::{Post, PostId, PostsItem, User, UserId, UsernameReservation, UsersItem},
     usernames::claim_name,
 };
 
@@ -39,13 +38,13 @@ pub(super) async fn repair(
                 return Err(Obstacle::Race);
             };
             let reserved = Stored { item: held.reserved(), etag };
-            let is_free = free(blog, held.key(), &reserved).await?;
+            let is_free = free(blog, partition, &reserved).await?;
             is_free.then_some("deleted the reservation").ok_or(Obstacle::Race)
         }
         BlogKinds::RESERVATION_MISSING | BlogKinds::RESERVATION_FOREIGN => {
             let user_id = UserId::parse(partition.to_owned()).map_err(|_| Obstacle::Race)?;
-            let user = blog.user_slot(&user_id).await?.live().ok_or(Obstacle::Race)?;
-            claim_name(blog, user.item, Some(&user.etag)).await?;
+            let user = blog.users.item::<User>(&user_id, &user_id).await?.ok_or(Obstacle::Race)?;
+            claim_name(blog, user.item, Some(&user.etag), &[]).await?;
             Ok("reserved the name")
         }
         BlogKinds::NAME_TWICE => {
@@ -65,8 +64,7 @@ impl BlogChecks {
         let post = self.blog.post(id).await?;
         let [comments, likes] = self.count(id, post.item.public.creation_date).await?;
         let counted = post.item.with_counts(comments, likes);
-        let counted = PostsItem::from(counted);
-        self.blog.posts.replace(id.as_str(), id.as_str(), &counted, &post.etag).await?;
+        self.blog.posts.save(counted, Some(&post.etag)).await?;
         Ok("wrote the counts")
     }
 
@@ -88,7 +86,8 @@ impl BlogChecks {
     async fn remove_reaction(&self, partition: &str, id: &str, seen: &ETag) -> RepairResult {
         // With the tombstone of the post, all its comments and likes are removed at once.
         let post_id = post_id(partition)?;
-        if let PostSlot::Deleted(tombstone) = self.blog.post_slot(&post_id).await? {
+        let slot = self.blog.posts.slot::<Post>(&post_id, &post_id).await?;
+        if let ItemSlot::Deleted(tombstone) = slot {
             remove_some(&self.blog, &tombstone.item).await?;
             return Ok("deleted the comments and likes of the deleted post");
         }

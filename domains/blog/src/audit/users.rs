@@ -31,7 +31,7 @@ impl BlogChecks {
     async fn check_user(&self, user: &User, audited: &AuditedItem) -> CheckResult {
         let name = &user.public.username;
         let expected = format!("{:?} reserved for {}", name.as_str(), user.user_id);
-        let partition = UsernameReservation::partition(&name.key());
+        let partition = name.reservation();
         let slot: Slot<UsersItem> =
             read_slot(&self.blog.users, &partition, UsernameReservation::ID).await?;
         let (kind, found, etag) = match slot {
@@ -41,7 +41,7 @@ impl BlogChecks {
                 return Ok(None);
             }
             Slot::Item(Stored { item: UsersItem::Username(held), etag }) => {
-                let twice = self.user_has_name(&held.owner, &name.key()).await?;
+                let twice = self.user_has_name(&held.owner, &partition).await?;
                 let kind =
                     if twice { BlogKinds::NAME_TWICE } else { BlogKinds::RESERVATION_FOREIGN };
                 (kind, format!("reserved for {}", held.owner), etag.to_string())
@@ -62,7 +62,9 @@ impl BlogChecks {
         held: &UsernameReservation,
         audited: &AuditedItem,
     ) -> CheckResult {
-        if !held.reserved().is_leaked() || self.user_has_name(&held.owner, held.key()).await? {
+        if !held.reserved().is_leaked()
+            || self.user_has_name(&held.owner, &audited.partition_key).await?
+        {
             return Ok(None);
         }
         let words =
@@ -91,9 +93,9 @@ impl BlogChecks {
         Ok(Some(audited.suspect(FindingKind::COPY_EXTRA, ("none", found), &audited.etag)))
     }
 
-    async fn user_has_name(&self, user_id: &UserId, key: &str) -> Result<bool, StoreError> {
+    async fn user_has_name(&self, user_id: &UserId, name: &str) -> Result<bool, StoreError> {
         Ok(match self.author(user_id, true).await? {
-            ReferencedItem::Live(user) => user.username.key() == key,
+            ReferencedItem::Live(user) => user.username.reservation() == name,
             ReferencedItem::Missing => false,
             ReferencedItem::Unreadable => true,
         })

@@ -1,12 +1,6 @@
 //! C3: comments.
 
-use axum::{extract::State, http::StatusCode};
-use tributary_functions::{
-    cosmos::{Attempt, Stored, retry},
-    engines::{counted_children::FamilyRequest, idempotency::IdempotencyKey},
-    http::{self, Actor, ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form, new_id},
-    values::{CommandId, Timestamp},
-};
+use tributary_functions::prelude::*;
 
 use crate::{
     Blog,

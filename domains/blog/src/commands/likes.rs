@@ -1,15 +1,6 @@
 //! C4: likes.
 
-use axum::{extract::State, http::StatusCode};
-use tributary_functions::{
-    cosmos::{Attempt, StoreError, Stored, retry},
-    engines::{
-        command::WrittenItem,
-        counted_children::{CreateOutcome, FamilyRequest},
-    },
-    http::{Actor, ApiError, ItemCommand, ItemResponse, Params},
-    values::Timestamp,
-};
+use tributary_functions::prelude::*;
 
 use crate::{
     Blog,
@@ -35,7 +26,7 @@ pub async fn like_post(
     let written = if command.conditions.demands_existence() {
         // Under this condition a like is found or not, and never created.
         blog.post(&post_id).await?;
-        let like = blog.reaction(&post_id, &like_id(&user_id)).await?;
+        let like = blog.posts.item(&post_id, like_id(&user_id)).await?;
         existing(like.ok_or(ApiError::PreconditionFailed)?)?
     } else {
         let like = Like::new(&post_id, &author, Timestamp::now()).created_by(command.id.clone());

@@ -1,23 +1,14 @@
 //! C2: posts.
 
-use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
-    cosmos::{Attempt, ETag, Reads, Reason, StoreError, Stored, retry},
-    engines::{
-        command::{self, ItemSlot, PutStep, WrittenItem},
-        idempotency::{IdempotencyKey, RemembersCommands},
-    },
-    http::{
-        Actor, ApiError, ItemCommand, ItemResponse, JsonBody, KEY_USED, Params, Refusal, from_form,
-        new_id,
-    },
+    http::{KEY_USED, Refusal},
+    prelude::*,
     projection::removal::remove_some,
-    values::Timestamp,
 };
 
 use crate::{
     Blog,
-    model::{Post, PostContent, PostId, PostText, PostsItem, PublicPost, Title, UserId},
+    model::{Post, PostContent, PostId, PostText, PublicPost, Title, UserId},
 };
 
 /// Creates a post under an id of the server: one store request, one for the copy of its author, and one more
@@ -37,7 +28,8 @@ pub async fn create_post(
     let written = retry(async |_| match create(&blog, post.clone(), None).await {
         // Without a key the id is unique. So this item is this command's own write, whose response was lost.
         Err(ApiError::Store(error)) if error.reason == Reason::Conflict => {
-            let slot = blog.reading(Reads::Latest).post_slot(&post.public.post_id).await?;
+            let id = &post.public.post_id;
+            let slot = blog.posts.latest_committed().slot::<Post>(id, id).await?;
             if matches!(slot, ItemSlot::Deleted(_)) {
                 return Err(ApiError::Conflict(
                     "The post of this Idempotency-Key was deleted. Use another key to create a new one.",
@@ -99,7 +91,8 @@ struct PutPost {
 impl PutPost {
     /// Makes an attempt: creates the post, or edits it.
     async fn save(&self, blog: &Blog, attempt: Attempt) -> Result<WrittenItem<Post>, ApiError> {
-        let tombstone = match self.command.put(blog.post_slot(&self.id).await?, attempt, self)? {
+        let slot = blog.posts.slot(&self.id, &self.id).await?;
+        let tombstone = match self.command.put(slot, attempt, self)? {
             PutStep::Done(written) => return Ok(written),
             PutStep::Edit(post) => return self.edit(blog, post, attempt.reads).await,
             PutStep::Create(tombstone) => tombstone,
@@ -114,7 +107,7 @@ impl PutPost {
         if !remove_some(blog, &tombstone.item).await? {
             return Err(removal_pending().into());
         }
-        let post = post.replacing(&tombstone.item).ok_or(TOO_MANY_AUTHORS)?;
+        let post = post.over(&tombstone.item).ok_or(TOO_MANY_AUTHORS)?;
         let post = post.remembering(&self.command.id);
         create(blog, post, Some(&tombstone.etag)).await
     }
@@ -139,7 +132,7 @@ impl PutPost {
     }
 }
 
-impl command::DesiredItem<Post> for PutPost {
+impl DesiredItem<Post> for PutPost {
     fn has_created(&self, post: &Post) -> bool {
         // A post that replaces a tombstone may have a date after `now`.
         post.public.creation_date >= self.now
@@ -160,9 +153,7 @@ pub(super) async fn create(
     post: Post,
     tombstone: Option<&ETag>,
 ) -> Result<WrittenItem<Post>, ApiError> {
-    let id = post.public.post_id.as_str();
-    let etag = blog.posts.put(id, id, &PostsItem::from(post.clone()), tombstone).await?;
-    Ok(WrittenItem::created(Stored { item: post, etag }))
+    Ok(WrittenItem::created(blog.posts.save(post, tombstone).await?))
 }
 
 pub(super) fn location(post: &Post) -> String {
@@ -180,13 +171,13 @@ pub async fn delete_post(
 ) -> Result<StatusCode, ApiError> {
     retry(async |attempt: Attempt| {
         let blog = blog.reading(attempt.reads);
-        let Some(post) = command.delete(blog.post_slot(&id).await?, "post")? else {
+        let slot = blog.posts.slot::<Post>(&id, &id).await?;
+        let Some(post) = command.delete(slot, "post")? else {
             return Ok(StatusCode::NO_CONTENT);
         };
         actor.must_be(post.item.public.user_id.as_str())?;
         command.conditions.check(Some(&post.etag))?;
-        let tombstone = PostsItem::from(post.item.deleted().remembering(&command.id));
-        blog.posts.replace(id.as_str(), id.as_str(), &tombstone, &post.etag).await?;
+        blog.posts.save(post.item.deleted(&command.id), Some(&post.etag)).await?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await

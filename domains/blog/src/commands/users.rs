@@ -1,18 +1,12 @@
 //! C1: users.
 
-use axum::extract::State;
-use tributary_functions::{
-    cosmos::{Attempt, ETag, Stored, retry},
-    engines::command::{DesiredItem, PutStep, WrittenItem},
-    http::{Actor, ApiError, Conditions, ItemCommand, ItemResponse, JsonBody, Params, from_form},
-    values::CommandId,
-};
+use tributary_functions::{cosmos::ETag, prelude::*};
 use uuid::Uuid;
 
 use crate::{
     Blog,
     model::{PublicUser, User, UserId, Username},
-    usernames::{claim_name, release},
+    usernames::claim_name,
 };
 
 /// Creates a user under an id of the server: two store requests. A signed-in caller is created
@@ -76,7 +70,8 @@ pub(super) async fn save(
     command: &ItemCommand,
     attempt: Attempt,
 ) -> Result<WrittenItem<User>, ApiError> {
-    match command.put(blog.user_slot(&wanted.user_id).await?, attempt, wanted)? {
+    let id = &wanted.user_id;
+    match command.put(blog.users.slot(id, id).await?, attempt, wanted)? {
         PutStep::Done(written) => Ok(written),
         PutStep::Create(tombstone) => {
             let tombstone = tombstone.map(|tombstone| tombstone.etag);
@@ -106,7 +101,7 @@ pub(super) async fn create(
     wanted: User,
     tombstone: Option<&ETag>,
 ) -> Result<WrittenItem<User>, ApiError> {
-    let user = claim_name(blog, wanted, tombstone).await?;
+    let user = claim_name(blog, wanted, tombstone, &[]).await?;
     blog.remember(&user.item);
     Ok(WrittenItem::created(user))
 }
@@ -117,20 +112,12 @@ async fn rename(
     name: &Username,
     command: &ItemCommand,
 ) -> Result<WrittenItem<User>, ApiError> {
-    let has_same_key = user.public.username.key() == name.key();
+    let former = (user.public.username.reservation(), ETag::from(user.reservation.clone()));
     let renamed = command.sign(user.renamed(name.clone()));
-    let renamed = if has_same_key {
-        let etag = blog.write_user(&renamed, Some(&etag)).await?;
-        Stored { item: renamed, etag }
+    let renamed = if former.0 == name.reservation() {
+        blog.users.save(renamed, Some(&etag)).await?
     } else {
-        let renamed = claim_name(blog, renamed, Some(&etag)).await?;
-        if let Some(former) = renamed.item.former.last()
-            && let Err(error) = release(blog, former).await
-        {
-            let reason = error.reason;
-            tracing::info!(?reason, "The change feed will release the old username");
-        }
-        renamed
+        claim_name(blog, renamed, Some(&etag), &[former]).await?
     };
     blog.remember(&renamed.item);
     Ok(WrittenItem::edited(renamed))

@@ -15,19 +15,16 @@ pub use reaction::*;
 pub use user::*;
 pub use username::*;
 
-use serde::{Deserialize, Serialize};
-use tributary_functions::values::item_types;
+use tributary_functions::projection::items;
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
+/// An item of the container `posts`. Posts are the sources of copies; comments and likes have none.
+#[items(partition_key = "postId")]
 pub enum PostsItem {
     Post(Post),
     Comment(Comment),
     Like(Like),
     DeletedPost(DeletedPost),
 }
-
-item_types!(PostsItem: Post(Post), Comment(Comment), Like(Like), DeletedPost(DeletedPost));
 
 impl PostsItem {
     /// Returns the name on the item; a tombstone has none.

@@ -3,15 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
-    engines::{
-        idempotency::RecentCommands,
-        tombstone::{self, FormerOwners},
-    },
+    projection::item,
     values::{self, CommandId, Timestamp, id_rule, length_rule, may_be_rewritten_by_host},
 };
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{Author, UserId, Username};
+use super::{Author, PostsItem, UserId, Username};
 
 values::checked_text!(
     /// The id of a post.
@@ -33,21 +30,25 @@ pub(super) const MAX_SUMMARY_CLUSTERS: usize = 200;
 /// whole content.
 pub(super) const MAX_SUMMARY_BYTES: usize = 8 * 1024;
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[item(PostsItem, id = post_id, version, recent, former_owners(former_authors = user_id), tombstone(
+    /// Its copy in `users` is a tombstone, too, without date, commands and former authors.
+    struct DeletedPost {
+        id: String,
+        post_id: PostId,
+        user_id: UserId,
+        /// The creation date of the deleted post: a post created anew under its id is newer. Tombstones of
+        /// earlier releases lack it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        post_creation_date: Option<Timestamp> = creation_date,
+    }
+))]
 pub struct Post {
     #[serde(flatten)]
     pub public: PublicPost,
-    pub version: u64,
     pub username_version: u64,
-    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
-    pub recent: RecentCommands,
     /// The [`PostText::digest`] of the request that made the post, if it had an `Idempotency-Key`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<CommandId>,
-    /// The authors of earlier posts with this id.
-    #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
-    pub former_authors: FormerOwners,
 }
 
 /// A post. In lists and in the feed, its content is a summary.
@@ -95,24 +96,18 @@ impl PostText {
 
 impl Post {
     pub fn new(post_id: PostId, text: &PostText, author: &Author) -> Self {
-        Self {
-            public: PublicPost {
-                id: post_id.to_string(),
-                post_id,
-                user_id: author.user_id.clone(),
-                user_username: author.username.clone(),
-                title: text.title.to_string(),
-                content: text.content.to_string(),
-                comment_count: 0,
-                like_count: 0,
-                creation_date: Timestamp::now(),
-            },
-            version: 1,
-            username_version: author.version,
-            recent: RecentCommands::default(),
-            request: None,
-            former_authors: FormerOwners::default(),
-        }
+        let public = PublicPost {
+            id: post_id.to_string(),
+            post_id,
+            user_id: author.user_id.clone(),
+            user_username: author.username.clone(),
+            title: text.title.to_string(),
+            content: text.content.to_string(),
+            comment_count: 0,
+            like_count: 0,
+            creation_date: Timestamp::now(),
+        };
+        Self::first(public, author.version, None)
     }
 
     pub fn created_at(mut self, creation_date: Timestamp) -> Self {
@@ -120,19 +115,13 @@ impl Post {
         self
     }
 
-    /// Returns the post in the version after the tombstone that it replaces. Copies of the deleted post
-    /// are older. Its creation date is older, too, even if the clock of its instance was ahead. `None`: the id
-    /// had too many authors.
-    pub fn replacing(mut self, deleted: &DeletedPost) -> Option<Self> {
-        self.version = deleted.version + 1;
-        self.recent = deleted.recent.clone();
-        let before = deleted.user_id.as_str();
-        let now = self.public.user_id.as_str();
-        self.former_authors = deleted.former_authors.followed_by(before, deleted.version, now)?;
+    /// Returns the post in the place of a deleted one. Its creation date is later, even if the clock of that
+    /// one's instance was ahead. `None`: the id had too many authors.
+    pub fn over(mut self, deleted: &DeletedPost) -> Option<Self> {
         if let Some(earlier) = deleted.post_creation_date {
             self.public.creation_date = self.public.creation_date.max(earlier.next());
         }
-        Some(self)
+        self.replacing(Some(deleted))
     }
 
     pub fn has_text(&self, text: &PostText) -> bool {
@@ -153,20 +142,6 @@ impl Post {
         post
     }
 
-    /// Returns the tombstone that replaces the post when it is deleted.
-    pub fn deleted(&self) -> DeletedPost {
-        DeletedPost {
-            id: self.public.id.clone(),
-            post_id: self.public.post_id.clone(),
-            user_id: self.public.user_id.clone(),
-            version: self.version + 1,
-            post_creation_date: Some(self.public.creation_date),
-            recent: self.recent.clone(),
-            former_authors: self.former_authors.clone(),
-            ttl: tombstone::TTL_SECONDS,
-        }
-    }
-
     /// Returns true if the Functions host may have rewritten a text of this post in a trigger. Then the
     /// post must be read again before it is copied.
     pub fn may_be_rewritten(&self) -> bool {
@@ -174,34 +149,25 @@ impl Post {
             .into_iter()
             .any(may_be_rewritten_by_host)
     }
-
-    fn next(&self) -> Self {
-        let former_authors = self.former_authors.unexpired();
-        Self { version: self.version + 1, former_authors, ..self.clone() }
-    }
 }
 
-/// The tombstone of a deleted post in `posts`, or that of its copy in `users`. The change feed
-/// carries it to the copies, and it keeps an out-of-order older version from bringing them back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DeletedPost {
-    pub id: String,
-    pub post_id: PostId,
-    pub user_id: UserId,
-    /// One above the version of the post that was deleted.
-    pub version: u64,
-    /// The creation date of the post that was deleted: a post created anew under its id is newer. In
-    /// `posts` only; tombstones of earlier releases lack it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub post_creation_date: Option<Timestamp>,
-    /// The commands that were lately carried out on the post, the one that deleted it among them. In
-    /// `posts` only.
-    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
-    pub recent: RecentCommands,
-    #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
-    pub former_authors: FormerOwners,
-    pub ttl: u32,
+impl DeletedPost {
+    /// Returns the tombstone of the copy of the post in the partition of an author.
+    pub fn copy(&self, id: &str, user_id: UserId, version: u64) -> Self {
+        let (post_creation_date, recent, former_authors) = Default::default();
+        let post_id = self.post_id.clone();
+        let id = id.to_owned();
+        Self {
+            id,
+            post_id,
+            user_id,
+            version,
+            post_creation_date,
+            recent,
+            former_authors,
+            ttl: self.ttl,
+        }
+    }
 }
 
 /// A copy of a post in short form. It carries the version of the post that it was made from.

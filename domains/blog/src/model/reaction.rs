@@ -2,9 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tributary_functions::values::{self, CommandId, Timestamp, id_rule, length_rule};
+use tributary_functions::{
+    projection::item,
+    values::{self, CommandId, Timestamp, id_rule, length_rule},
+};
 
-use super::{Author, PostId, UserId, Username};
+use super::{Author, PostId, PostsItem, UserId, Username};
 
 values::checked_text!(
     /// The id of a comment.
@@ -14,8 +17,7 @@ values::checked_text!(
     CommentContent, "And out of order, across partitions.", length_rule(1..=10_000)
 );
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[item(PostsItem, partition = post_id, id = id)]
 pub struct Comment {
     #[serde(flatten)]
     pub public: PublicComment,
@@ -46,8 +48,7 @@ pub struct PublicComment {
     pub creation_date: Timestamp,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[item(PostsItem, partition = post_id, id = id)]
 pub struct Like {
     #[serde(flatten)]
     pub public: PublicLike,

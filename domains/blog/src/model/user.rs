@@ -5,15 +5,15 @@ use std::mem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
-    engines::{idempotency::RecentCommands, unique_claim::ValueReservation},
-    projection::fan_out::Continuation,
-    values::{self, Timestamp, id_rule, item_types},
+    engines::unique_claim::ValueReservation,
+    projection::{fan_out::Continuation, item, items},
+    values::{self, Timestamp, id_rule},
 };
 
 use super::{DeletedPost, PostCopy, Username};
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
+/// An item of the container `users`. Users are the sources of names.
+#[items(partition_key = "userId", sources(User, Renaming))]
 pub enum UsersItem {
     User(User),
     /// The tombstone of a user that was never created, written when another user claims the name
@@ -30,34 +30,24 @@ pub enum UsersItem {
     DeletedPost(DeletedPost),
 }
 
-item_types!(
-    UsersItem: User(User), NoUser(NoUser), Renaming(Continuation), Username(UsernameReservation),
-    Post(PostCopy), DeletedPost(DeletedPost),
-);
-
 /// The most former names that a user item keeps: so many renames may follow each other before the
 /// change feed delivers the item. With names of a usual length the item stays below 1 KB, the unit
 /// of charges for reads. In the background, a rename reads one reservation for each of them.
 const MAX_FORMER_NAMES: usize = 4;
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// A user, with the commands that were lately carried out under a condition. Each rename raises the version.
+#[item(UsersItem, id = user_id, version, recent, tombstone(NoUser))]
 pub struct User {
     #[serde(flatten)]
     pub public: PublicUser,
     /// The partition key; equal to the id.
     pub user_id: UserId,
-    /// Raised by each rename.
-    pub version: u64,
     /// The ETag of the reservation of the name, as its owner wrote it last.
     pub reservation: String,
     /// The names before this one, the last one last. Their reservations may not be released yet: of
     /// several versions that follow each other, the change feed delivers only the newest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former: Vec<FormerName>,
-    /// The commands that were lately carried out on the user under a condition.
-    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
-    pub recent: RecentCommands,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -83,8 +73,7 @@ pub struct PublicUser {
 
 /// The tombstone of a user that was never created. It makes the create of a slow command fail, whose
 /// reservation another user has claimed.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[item(UsersItem, id = user_id)]
 pub struct NoUser {
     id: UserId,
     user_id: UserId,
@@ -93,20 +82,8 @@ pub struct NoUser {
 
 impl User {
     pub fn new(user_id: UserId, username: Username) -> Self {
-        let creation_date = Timestamp::now();
-        Self {
-            public: PublicUser { id: user_id.clone(), username, creation_date },
-            user_id,
-            version: 1,
-            reservation: String::new(),
-            former: Vec::new(),
-            recent: RecentCommands::default(),
-        }
-    }
-
-    pub fn with_reservation(mut self, reservation: impl AsRef<str>) -> Self {
-        reservation.as_ref().clone_into(&mut self.reservation);
-        self
+        let public = PublicUser { id: user_id.clone(), username, creation_date: Timestamp::now() };
+        Self::first(public, user_id, String::new(), Vec::new())
     }
 
     /// Returns the user in its next version, with a new name. "bob" and "Bob" share a reservation.
@@ -141,11 +118,10 @@ impl NoUser {
 
 /// The reservation of a username for its user. The partition key is made of the name. So
 /// reservations spread over all partitions, and two claims of one name conflict at one item.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[item(UsersItem, partition = user_id, id = id)]
 pub struct UsernameReservation {
     id: String,
-    /// The partition key, [`UsernameReservation::partition`]. No id of a user contains a colon.
+    /// The partition key, [`Username::reservation`]. No id of a user contains a colon.
     user_id: String,
     /// The user with the name, or the user whose command is claiming it.
     pub owner: UserId,
@@ -158,11 +134,11 @@ impl UsernameReservation {
     /// The prefix of the logical partitions of reservations.
     pub const PREFIX: &'static str = "username:";
 
-    /// Creates the reservation of a [`Username::key`].
+    /// Creates the reservation with this partition key.
     pub fn new(key: &str, reserved: &ValueReservation<UserId>) -> Self {
         Self {
             id: Self::ID.into(),
-            user_id: Self::partition(key),
+            user_id: key.into(),
             owner: reserved.owner.clone(),
             reserved_at: reserved.since.unwrap_or(Timestamp::EPOCH),
         }
@@ -173,16 +149,6 @@ impl UsernameReservation {
     pub fn reserved(&self) -> ValueReservation<UserId> {
         let since = Some(self.reserved_at).filter(|since| *since != Timestamp::EPOCH);
         ValueReservation { owner: self.owner.clone(), since }
-    }
-
-    /// Returns the [`Username::key`] of the name.
-    pub fn key(&self) -> &str {
-        self.user_id.strip_prefix(Self::PREFIX).unwrap_or_default()
-    }
-
-    /// Returns the logical partition of the reservation of a [`Username::key`].
-    pub fn partition(key: &str) -> String {
-        format!("{}{key}", Self::PREFIX)
     }
 }
 

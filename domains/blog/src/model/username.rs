@@ -11,6 +11,8 @@ use unicode_normalization::UnicodeNormalization;
 
 use tributary_functions::values::{self, Invalid, check_length};
 
+use super::UsernameReservation;
+
 /// A username: 1 to 64 characters after trimming, none of them invisible.
 ///
 /// The rule is for names from callers ([`Username::parse`]). A stored name is read as it is: it was
@@ -40,6 +42,11 @@ impl Username {
     /// Returns the key by which two names are the same: the Unicode lower case of the NFC form.
     pub fn key(&self) -> String {
         self.as_str().nfc().collect::<String>().to_lowercase()
+    }
+
+    /// Returns the logical partition of the reservation of the name.
+    pub fn reservation(&self) -> String {
+        format!("{}{}", UsernameReservation::PREFIX, self.key())
     }
 }
 

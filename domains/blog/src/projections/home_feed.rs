@@ -1,7 +1,6 @@
 //! The newest posts in short form, all in one logical partition, for Q6.
 
 use tributary_functions::{
-    cosmos::{Query, StoreError},
     projection::{
         copies::Copies,
         window::{Window, WindowProjection},
@@ -40,21 +39,5 @@ impl Window for NewestPosts {
 
     fn may_be_rewritten(change: &PostsItem) -> bool {
         PostCopies::may_be_rewritten(change)
-    }
-
-    fn newest(at_most: u32) -> Result<Query, StoreError> {
-        let query = Query::from(
-            "SELECT TOP @capacity * FROM c WHERE c.type = 'post' ORDER BY c.creationDate DESC",
-        );
-        Ok(query.with_parameter("@capacity", at_most)?)
-    }
-
-    fn created_at(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError> {
-        let query = Query::from(
-            "SELECT TOP @capacity * FROM c WHERE c.type = 'post' AND c.creationDate = @date \
-             ORDER BY c.id DESC",
-        );
-        let query = query.with_parameter("@capacity", at_most)?;
-        Ok(query.with_parameter("@date", creation_date)?)
     }
 }

@@ -21,33 +21,3 @@ pub use home_feed::{HomeFeed, NewestPosts};
 pub use post_copies_in_users::{PostCopies, PostCopiesInUsers};
 pub use posts_integrity::PostsIntegrity;
 pub use usernames_in_posts::{Usernames, UsernamesInPosts};
-
-use tributary_functions::projection::{ChangeFeedItem, Origin};
-
-use crate::model::{PostsItem, UsersItem};
-
-/// Posts are the sources of copies. Comments and likes have none.
-impl ChangeFeedItem for PostsItem {
-    const PARTITION_KEY: &'static str = "postId";
-
-    fn origin(&self) -> Option<Origin> {
-        match self {
-            Self::Post(post) => Some(Origin::root(&post.public.post_id, post.version)),
-            Self::DeletedPost(it) => Some(Origin::root(&it.post_id, it.version)),
-            Self::Comment(_) | Self::Like(_) => None,
-        }
-    }
-}
-
-/// Users are the sources of names.
-impl ChangeFeedItem for UsersItem {
-    const PARTITION_KEY: &'static str = "userId";
-
-    fn origin(&self) -> Option<Origin> {
-        match self {
-            Self::User(user) => Some(Origin::root(&user.user_id, user.version)),
-            Self::Renaming(continuation) => Some(continuation.origin()),
-            _ => None,
-        }
-    }
-}

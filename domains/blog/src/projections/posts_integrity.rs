@@ -1,11 +1,8 @@
 //! The invariants inside `posts` that commands alone cannot uphold.
 
 use tributary_functions::{
-    cosmos::{Container, StoreError},
-    projection::{
-        Background, Effect, Origin, Projection, fan_out::RepairProjection,
-        removal::remove_for_a_slice,
-    },
+    prelude::*,
+    projection::{Background, Effect, Projection, removal::remove_for_a_slice},
 };
 
 use super::usernames_in_posts::Usernames;

@@ -1,14 +1,12 @@
 //! A user's new name on the user's posts, comments and likes.
 
 use tributary_functions::{
-    cosmos::{Query, StoreError},
-    projection::fan_out::{FanOut, FanOutProjection, Update, older_copies},
+    cosmos::ETag, engines::unique_claim::release, prelude::*, projection::fan_out::older_copies,
 };
 
 use crate::{
     Blog,
     model::{PostsItem, User, UsersItem},
-    usernames::release,
 };
 
 /// The projection that updates the names in `posts` after a rename, and frees the old name.
@@ -40,7 +38,8 @@ impl FanOut for Usernames {
     /// Releases the names that the user has given up.
     async fn prepare(&self, user: &User) -> Result<(), StoreError> {
         for former in &user.former {
-            release(&self.0, former).await?;
+            let reservation = ETag::from(former.reservation.clone());
+            release(&self.0, &former.username.reservation(), &reservation).await?;
         }
         Ok(())
     }

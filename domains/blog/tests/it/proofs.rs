@@ -12,7 +12,7 @@ use tributary_blog::{
     projections::{NewestPosts, PostCopies, PostsIntegrity, Usernames, UsernamesInPosts},
 };
 use tributary_functions::{
-    cosmos::{Cosmos, Query, StoreError},
+    cosmos::Cosmos,
     projection::{AnyProjection, Background, window::Window},
     values::Timestamp,
 };
@@ -27,6 +27,7 @@ impl Window for TwoNewestPosts {
     const FUNCTION: &'static str = "TwoNewestPosts";
     const CAPACITY: u32 = 2;
     const PARTITION: &'static str = "two posts";
+    const TYPE: &'static str = NewestPosts::TYPE;
     type Change = PostsItem;
     type Source = Post;
     type Copy = <NewestPosts as Window>::Copy;
@@ -45,14 +46,6 @@ impl Window for TwoNewestPosts {
 
     fn may_be_rewritten(change: &PostsItem) -> bool {
         NewestPosts::may_be_rewritten(change)
-    }
-
-    fn newest(at_most: u32) -> Result<Query, StoreError> {
-        NewestPosts::newest(at_most)
-    }
-
-    fn created_at(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError> {
-        NewestPosts::created_at(creation_date, at_most)
     }
 }
 
@@ -80,7 +73,7 @@ impl Sources for Posts {
         let post = match self.0.get(&source) {
             Some(PostsItem::Post(post)) => post.with_counts(post.public.comment_count + 1, 0),
             Some(PostsItem::DeletedPost(tombstone)) => {
-                Post::new(id, &text, &author).replacing(tombstone).unwrap()
+                Post::new(id, &text, &author).over(tombstone).unwrap()
             }
             _ => Post::new(id, &text, &author),
         };
@@ -91,7 +84,7 @@ impl Sources for Posts {
         let Some(PostsItem::Post(post)) = self.0.get(&source) else {
             return None;
         };
-        let tombstone = PostsItem::DeletedPost(post.deleted());
+        let tombstone = PostsItem::DeletedPost(post.tombstone());
         Some(self.set(source, tombstone))
     }
 }
@@ -154,7 +147,7 @@ impl Targets for Written {
                 let post = Post::new(id, &text(user.user_id), &author);
                 let tombstone = tombstone.map(|it| serde_json::from_value(it.clone()).unwrap());
                 PostsItem::Post(match tombstone {
-                    Some(PostsItem::DeletedPost(tombstone)) => post.replacing(&tombstone).unwrap(),
+                    Some(PostsItem::DeletedPost(tombstone)) => post.over(&tombstone).unwrap(),
                     _ => post,
                 })
             }
@@ -178,7 +171,7 @@ impl Targets for Written {
         let PostsItem::Post(post) = serde_json::from_value(target.clone()).unwrap() else {
             return None;
         };
-        Some(serde_json::to_value(PostsItem::DeletedPost(post.deleted())).unwrap())
+        Some(serde_json::to_value(PostsItem::DeletedPost(post.tombstone())).unwrap())
     }
 }
 

@@ -50,17 +50,7 @@ impl Stores {
     }
 
     pub async fn person(&self, id: &PersonId) -> ReadResult<Person> {
-        let stored = self.people.read::<PeopleItem>(id.as_str(), id.as_str()).await?;
-        Ok(stored.and_then(Stored::of_type))
-    }
-
-    async fn room(&self, id: &RoomId) -> Result<ItemSlot<Room, DeletedRoom>, StoreError> {
-        Ok(ItemSlot::from_item(self.rooms.read::<RoomsItem>(id.as_str(), id.as_str()).await?))
-    }
-
-    async fn booking(&self, room_id: &RoomId, id: &BookingId) -> ReadResult<Booking> {
-        let stored = self.rooms.read::<RoomsItem>(room_id.as_str(), id.as_str()).await?;
-        Ok(stored.and_then(Stored::of_type))
+        self.people.item(id, id).await
     }
 }
 

@@ -2,10 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tributary_functions::{
-    engines::tombstone::{FormerOwners, TTL_SECONDS},
-    prelude::*,
-};
+use tributary_functions::prelude::*;
 
 checked_text!(
     /// The id of a room.
@@ -29,31 +26,24 @@ pub struct Name(pub Text);
 
 from_form!(Name(text("name", Text::parse)));
 
-/// The room in a request.
-pub struct RoomText {
-    pub person_id: PersonId,
-    pub title: Text,
-}
+from_form!(
+    /// The room in a request.
+    pub struct RoomText {
+        pub person_id: PersonId = text("personId", PersonId::parse),
+        pub title: Text = text("title", Text::parse),
+    }
+);
 
-from_form!(RoomText {
-    person_id: text("personId", PersonId::parse),
-    title: text("title", Text::parse),
-});
-
-/// The booking in a request.
-pub struct BookingText {
-    pub person_id: PersonId,
-    pub purpose: Purpose,
-}
-
-from_form!(BookingText {
-    person_id: text("personId", PersonId::parse),
-    purpose: text("purpose", Purpose::parse),
-});
+from_form!(
+    /// The booking in a request.
+    pub struct BookingText {
+        pub person_id: PersonId = text("personId", PersonId::parse),
+        pub purpose: Purpose = text("purpose", Purpose::parse),
+    }
+);
 
 /// An item of the container `rooms`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
+#[items(partition_key = "roomId")]
 pub enum RoomsItem {
     Room(Room),
     DeletedRoom(DeletedRoom),
@@ -61,20 +51,18 @@ pub enum RoomsItem {
 }
 
 /// A room.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[item(RoomsItem, id = room_id, version, created_by, former_owners(former = person_id), tombstone(struct DeletedRoom {
+    id: String,
+    room_id: RoomId,
+    person_id: PersonId,
+    /// The creation date of the deleted room: a room in its place is newer.
+    room_date: Timestamp = creation_date,
+}))]
 pub struct Room {
     #[serde(flatten)]
     pub public: PublicRoom,
     /// The version of the person that `personName` was taken from.
     pub person_version: u64,
-    /// Raised by each write.
-    pub version: u64,
-    pub created_by: CommandId,
-    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
-    pub recent: RecentCommands,
-    #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
-    pub former: FormerOwners,
 }
 
 /// A room as the API shows it, with the name of its person.
@@ -93,31 +81,8 @@ pub struct PublicRoom {
     pub creation_date: Timestamp,
 }
 
-/// The tombstone of a room, or of the copy of one.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DeletedRoom {
-    pub id: String,
-    pub room_id: RoomId,
-    pub person_id: PersonId,
-    pub version: u64,
-    /// The creation date of the deleted room: a room in its place is newer.
-    pub room_date: Timestamp,
-    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
-    pub recent: RecentCommands,
-    #[serde(default, skip_serializing_if = "FormerOwners::is_empty")]
-    pub former: FormerOwners,
-    pub ttl: u32,
-}
-
-remembers!(DeletedRoom);
-remembers!(created_by: Room);
-item_types!(RoomsItem: Room(Room), DeletedRoom(DeletedRoom), Booking(Booking));
-item_types!(PeopleItem: Person(Person), Renaming(Continuation));
-
 /// A booking of a room.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[item(RoomsItem, partition = room_id, id = id)]
 pub struct Booking {
     #[serde(flatten)]
     pub public: PublicBooking,
@@ -137,9 +102,8 @@ pub struct PublicBooking {
     pub creation_date: Timestamp,
 }
 
-/// An item of the container `people`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
+/// An item of the container `people`: a person, and copies of rooms.
+#[items(partition_key = "personId", sources(Person, Renaming))]
 pub enum PeopleItem {
     Person(Person),
     Renaming(Continuation),
@@ -157,22 +121,20 @@ pub struct RoomCopy {
     pub version: u64,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[item(PeopleItem, id = person_id, version)]
 pub struct Person {
     pub id: PersonId,
     pub person_id: PersonId,
     pub name: Text,
-    /// Raised by each write.
-    pub version: u64,
     pub creation_date: Timestamp,
 }
 
 impl Person {
     pub fn new(id: PersonId, name: Text, before: Option<&Self>) -> Self {
-        let version = before.map_or(0, |before| before.version) + 1;
-        let creation_date = before.map_or_else(Timestamp::now, |before| before.creation_date);
-        Self { id: id.clone(), person_id: id, name, version, creation_date }
+        match before {
+            Some(before) => Self { name, ..before.next() },
+            None => Self::first(id.clone(), id, name, Timestamp::now()),
+        }
     }
 }
 
@@ -186,40 +148,27 @@ impl Room {
         command: &CommandId,
     ) -> Option<Self> {
         let now = Timestamp::now();
-        let owner = person.person_id.as_str();
-        let former = match before {
-            Some(it) => it.former.followed_by(it.person_id.as_str(), it.version, owner)?,
-            None => FormerOwners::default(),
+        let public = PublicRoom {
+            id: room_id.to_string(),
+            room_id,
+            person_id: person.person_id.clone(),
+            person_name: person.name.clone(),
+            title: title.clone(),
+            booking_count: 0,
+            creation_date: before.map_or(now, |before| now.max(before.room_date.next())),
         };
-        Some(Self {
-            public: PublicRoom {
-                id: room_id.to_string(),
-                room_id,
-                person_id: person.person_id.clone(),
-                person_name: person.name.clone(),
-                title: title.clone(),
-                booking_count: 0,
-                creation_date: before.map_or(now, |before| now.max(before.room_date.next())),
-            },
-            person_version: person.version,
-            version: before.map_or(0, |before| before.version) + 1,
-            created_by: command.clone(),
-            recent: before.map_or_else(RecentCommands::default, |before| before.recent.clone()),
-            former,
-        })
+        Self::first(public, person.version, command).replacing(before)
     }
 
     pub fn edited(&self, title: &Text, command: &CommandId) -> Self {
-        let mut room = self.next();
+        let mut room = self.next().remembering(command);
         room.public.title = title.clone();
-        room.recent.remember([command.clone()], Timestamp::now());
         room
     }
 
     pub fn renamed(&self, person: &Person) -> Self {
-        let mut room = self.next();
+        let mut room = Self { person_version: person.version, ..self.next() };
         room.public.person_name = person.name.clone();
-        room.person_version = person.version;
         room
     }
 
@@ -227,23 +176,6 @@ impl Room {
         let mut room = self.next();
         room.public.booking_count = booking_count;
         room
-    }
-
-    pub fn deleted(&self) -> DeletedRoom {
-        DeletedRoom {
-            id: self.public.id.clone(),
-            room_id: self.public.room_id.clone(),
-            person_id: self.public.person_id.clone(),
-            version: self.version + 1,
-            room_date: self.public.creation_date,
-            recent: self.recent.clone(),
-            former: self.former.clone(),
-            ttl: TTL_SECONDS,
-        }
-    }
-
-    fn next(&self) -> Self {
-        Self { version: self.version + 1, former: self.former.unexpired(), ..self.clone() }
     }
 
     /// Returns the copy of the room under this id.
@@ -254,10 +186,9 @@ impl Room {
 
 impl DeletedRoom {
     /// Returns the tombstone of the copy beside a person.
-    pub fn copy(&self, id: String, person_id: PersonId, version: u64) -> Self {
-        let recent = RecentCommands::default();
-        let former = FormerOwners::default();
-        Self { id, person_id, version, recent, former, ..self.clone() }
+    pub fn copy(&self, id: &str, person_id: PersonId, version: u64) -> Self {
+        let (recent, former) = Default::default();
+        Self { id: id.to_owned(), person_id, version, recent, former, ..self.clone() }
     }
 }
 
@@ -272,8 +203,7 @@ impl Booking {
     }
 
     pub fn has_text_of(&self, other: &Self) -> bool {
-        let text =
-            |booking: &Self| (booking.public.person_id.clone(), booking.public.purpose.clone());
-        text(self) == text(other)
+        let [own, other] = [&self.public, &other.public];
+        own.person_id == other.person_id && own.purpose == other.purpose
     }
 }

@@ -2,7 +2,6 @@
 //! rooms, and no booking of a deleted room.
 
 use tributary_functions::{
-    engines::tombstone::FormerOwner,
     prelude::*,
     projection::{
         Background, Effect, Projection,
@@ -16,30 +15,6 @@ use tributary_functions::{
 use super::{
     DeletedRoom, PeopleItem, Person, PersonId, Room, RoomId, RoomsItem, Stores, model::RoomCopy,
 };
-
-impl ChangeFeedItem for RoomsItem {
-    const PARTITION_KEY: &'static str = "roomId";
-
-    fn origin(&self) -> Option<Origin> {
-        match self {
-            Self::Room(room) => Some(Origin::root(&room.public.room_id, room.version)),
-            Self::DeletedRoom(it) => Some(Origin::root(&it.room_id, it.version)),
-            Self::Booking(_) => None,
-        }
-    }
-}
-
-impl ChangeFeedItem for PeopleItem {
-    const PARTITION_KEY: &'static str = "personId";
-
-    fn origin(&self) -> Option<Origin> {
-        match self {
-            Self::Person(person) => Some(Origin::root(&person.person_id, person.version)),
-            Self::Renaming(continuation) => Some(continuation.origin()),
-            Self::Room(_) | Self::DeletedRoom(_) => None,
-        }
-    }
-}
 
 fn may_be_rewritten(change: &RoomsItem) -> bool {
     let RoomsItem::Room(room) = change else { return false };
@@ -65,30 +40,17 @@ impl Copies for RoomCopies {
 
     fn copies_of(change: &RoomsItem) -> Vec<VersionedCopy<PeopleItem>> {
         let (deleted, live) = match change {
-            RoomsItem::Room(room) => (room.deleted(), Some(room)),
+            RoomsItem::Room(room) => (room.tombstone(), Some(room)),
             RoomsItem::DeletedRoom(deleted) => (deleted.clone(), None),
             RoomsItem::Booking(_) => return Vec::new(),
         };
         let id = Self::id(&deleted.room_id);
-        let copy = |person: &str, version, item| VersionedCopy {
-            partition: person.to_owned(),
-            id: id.clone(),
-            version,
-            item,
-        };
-        let tombstone = |person: &str, version| {
-            let person_id = PersonId::parse(person.to_owned()).ok()?;
-            let item = PeopleItem::DeletedRoom(deleted.copy(id.clone(), person_id, version));
-            Some(copy(person, version, item))
-        };
-        let person = deleted.person_id.as_str();
-        let own = match live {
-            Some(room) => Some(copy(person, room.version, PeopleItem::Room(room.copy(id.clone())))),
-            None => tombstone(person, deleted.version),
-        };
-        let former = deleted.former.iter();
-        let former = former.filter_map(|FormerOwner { id, version, .. }| tombstone(id, *version));
-        own.into_iter().chain(former).collect()
+        let live = live.map(|room| (room.copy(id.clone()).into(), room.version));
+        let owner = (deleted.person_id.as_str(), deleted.version);
+        VersionedCopy::of_owners(&id, (owner, live), &deleted.former, |person, version| {
+            let person = PersonId::parse(person.to_owned()).ok()?;
+            Some(deleted.copy(&id, person, version).into())
+        })
     }
 
     fn may_be_rewritten(change: &RoomsItem) -> bool {
@@ -150,22 +112,6 @@ impl Window for NewestRooms {
     fn may_be_rewritten(change: &RoomsItem) -> bool {
         may_be_rewritten(change)
     }
-
-    fn newest(at_most: u32) -> Result<Query, StoreError> {
-        let query = Query::from(
-            "SELECT TOP @capacity * FROM c WHERE c.type = 'room' ORDER BY c.creationDate DESC",
-        );
-        Ok(query.with_parameter("@capacity", at_most)?)
-    }
-
-    fn created_at(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError> {
-        let query = Query::from(
-            "SELECT TOP @capacity * FROM c WHERE c.type = 'room' AND c.creationDate = @date \
-             ORDER BY c.id DESC",
-        );
-        let query = query.with_parameter("@capacity", at_most)?;
-        Ok(query.with_parameter("@date", creation_date)?)
-    }
 }
 
 /// The names of people, in their rooms.
@@ -193,16 +139,10 @@ impl FanOut for NamesInRooms {
 pub(super) struct BookingsOfDeletedRooms<'a>(pub(super) &'a Container);
 
 impl Removal for BookingsOfDeletedRooms<'_> {
-    type Item = RoomsItem;
     type Tombstone = DeletedRoom;
 
     fn container(&self) -> &Container {
         self.0
-    }
-
-    fn key_and_version(tombstone: &DeletedRoom) -> (&str, &str, u64) {
-        let id = tombstone.room_id.as_str();
-        (id, id, tombstone.version)
     }
 
     fn children(tombstone: &DeletedRoom, at_most: u32) -> Result<Query, StoreError> {
@@ -213,14 +153,6 @@ impl Removal for BookingsOfDeletedRooms<'_> {
         let query = query.with_parameter("@batch", at_most)?;
         let query = query.with_parameter("@room", &tombstone.room_id)?;
         Ok(query.with_parameter("@version", tombstone.version)?)
-    }
-
-    fn tombstone(item: RoomsItem) -> Option<DeletedRoom> {
-        item.try_into().ok()
-    }
-
-    fn item(tombstone: DeletedRoom) -> RoomsItem {
-        tombstone.into()
     }
 }
 

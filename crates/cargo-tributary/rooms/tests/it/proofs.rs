@@ -61,7 +61,7 @@ impl Sources for RoomWriter {
 
     fn delete(&mut self, source: u8) -> Option<Value> {
         let Some(RoomsItem::Room(room)) = self.0.get(&source) else { return None };
-        let tombstone = room.deleted();
+        let tombstone = room.tombstone();
         Some(self.set(source, RoomsItem::DeletedRoom(tombstone)))
     }
 }
@@ -120,7 +120,7 @@ impl Targets for RoomsOfPeople {
 
     fn tombstone(target: &Value) -> Option<Value> {
         let room: Room = serde_json::from_value(target.clone()).unwrap();
-        Some(serde_json::to_value(RoomsItem::DeletedRoom(room.deleted())).unwrap())
+        Some(serde_json::to_value(RoomsItem::DeletedRoom(room.tombstone())).unwrap())
     }
 }
 

@@ -81,6 +81,8 @@ pub trait Window: Send + Sync + 'static {
     const CAPACITY: u32;
     /// The logical partition of the window: the `type` of its items.
     const PARTITION: &'static str;
+    /// The `type` of the sources.
+    const TYPE: &'static str = Self::PARTITION;
     /// An item of the container of the sources, with its type. No id of a source begins with a tilde.
     type Change: ChangeFeedItem;
     /// A source that exists.
@@ -105,10 +107,24 @@ pub trait Window: Send + Sync + 'static {
 
     /// Returns the query of at most so many of the newest sources, in any order among those of one
     /// millisecond.
-    fn newest(at_most: u32) -> Result<Query, StoreError>;
+    fn newest(at_most: u32) -> Result<Query, StoreError> {
+        let query = format!(
+            "SELECT TOP @capacity * FROM c WHERE c.type = '{}' ORDER BY c.creationDate DESC",
+            Self::TYPE
+        );
+        Ok(Query::from(query).with_parameter("@capacity", at_most)?)
+    }
 
     /// Returns the query of at most so many sources of one millisecond, those with the greatest ids.
-    fn created_at(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError>;
+    fn created_at(creation_date: Timestamp, at_most: u32) -> Result<Query, StoreError> {
+        let query = format!(
+            "SELECT TOP @capacity * FROM c WHERE c.type = '{}' AND c.creationDate = @date \
+             ORDER BY c.id DESC",
+            Self::TYPE
+        );
+        let query = Query::from(query).with_parameter("@capacity", at_most)?;
+        Ok(query.with_parameter("@date", creation_date)?)
+    }
 }
 
 /// The projection that updates a window from its sources.

@@ -3,7 +3,7 @@
 use tributary_functions::prelude::*;
 
 use crate::rooms::{
-    Booking, BookingId, RoomId, Stores,
+    Booking, BookingId, Room, RoomId, Stores,
     model::{BookingText, PublicBooking},
 };
 
@@ -56,8 +56,9 @@ pub(super) async fn get_booking(
     Params((room_id, id)): Params<(RoomId, BookingId)>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicBooking>, ApiError> {
-    stores.room(&room_id).await?.live().ok_or(ApiError::NotFound("room"))?;
-    let booking = stores.booking(&room_id, &id).await?;
+    let room = stores.rooms.item::<Room>(&room_id, &room_id).await?;
+    room.ok_or(ApiError::NotFound("room"))?;
+    let booking = stores.rooms.item::<Booking>(&room_id, &id).await?;
     let booking = booking.ok_or(ApiError::NotFound("booking"))?;
     Ok(http::found(&conditions, &booking.item.public, &booking.etag))
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use tributary_functions::prelude::*;
 
 use crate::rooms::{
-    PeopleItem, Person, PersonId, RoomCopies, Stores, Text,
+    Person, PersonId, RoomCopies, Stores, Text,
     model::{Name, PublicRoom},
 };
 
@@ -42,9 +42,7 @@ pub(super) async fn put_person(
         let status = if item.is_some() { StatusCode::OK } else { StatusCode::CREATED };
         let person = Person::new(id.clone(), name.clone(), item);
         let shown = PublicPerson { person_id: id.clone(), name: name.clone() };
-        let item = PeopleItem::Person(person);
-        let etag = stores.people.put(id.as_str(), id.as_str(), &item, etag).await?;
-        Ok(http::item(status, &shown, &etag))
+        Ok(http::item(status, &shown, &stores.people.save(person, etag).await?.etag))
     })
     .await
 }

@@ -7,7 +7,7 @@ use tributary_functions::{
 };
 
 use crate::rooms::{
-    NewestRooms, Room, RoomId, RoomText, RoomsItem, Stores, model::PublicRoom,
+    NewestRooms, Room, RoomId, RoomText, Stores, model::PublicRoom,
     projections::BookingsOfDeletedRooms,
 };
 
@@ -38,7 +38,7 @@ pub(super) async fn put_room(
     let wanted = WantedRoom { text: &text, command: &command.id };
     retry(async |attempt: Attempt| {
         let stores = stores.reading(attempt.reads);
-        let (room, etag, is_new) = match command.put(stores.room(&id).await?, attempt, &wanted)? {
+        let (room, etag, is_new) = match command.put(stores.rooms.slot(&id, &id).await?, attempt, &wanted)? {
             PutStep::Done(written) => return Ok(answer(&written)),
             PutStep::Edit(room) => {
                 if room.item.public.person_id != text.person_id {
@@ -68,9 +68,8 @@ pub(super) async fn put_room(
                 (room, etag, true)
             }
         };
-        let item = RoomsItem::Room(room.clone());
-        let etag = stores.rooms.put(id.as_str(), id.as_str(), &item, etag.as_ref()).await?;
-        Ok(answer(&WrittenItem { stored: Stored { item: room, etag }, is_new }))
+        let stored = stores.rooms.save(room, etag.as_ref()).await?;
+        Ok(answer(&WrittenItem { stored, is_new }))
     })
     .await
 }
@@ -84,7 +83,8 @@ pub(super) async fn get_room(
     Params(id): Params<RoomId>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicRoom>, ApiError> {
-    let room = stores.room(&id).await?.live().ok_or(ApiError::NotFound("room"))?;
+    let room = stores.rooms.item::<Room>(&id, &id).await?;
+    let room = room.ok_or(ApiError::NotFound("room"))?;
     Ok(http::found(&conditions, &room.item.public, &room.etag))
 }
 
@@ -95,16 +95,13 @@ pub(super) async fn delete_room(
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
     retry(async |Attempt { reads, .. }| {
-        let room = stores.reading(reads).room(&id).await?;
-        let Some(room) = command.delete(room, "room")? else {
+        let slot = stores.reading(reads).rooms.slot::<Room>(&id, &id).await?;
+        let Some(room) = command.delete(slot, "room")? else {
             return Ok(StatusCode::NO_CONTENT);
         };
         actor.must_be(room.item.public.person_id.as_str())?;
         command.conditions.check(Some(&room.etag))?;
-        let mut tombstone = room.item.deleted();
-        tombstone.recent.remember([command.id.clone()], Timestamp::now());
-        let tombstone = RoomsItem::DeletedRoom(tombstone);
-        stores.rooms.put(id.as_str(), id.as_str(), &tombstone, Some(&room.etag)).await?;
+        stores.rooms.save(room.item.deleted(&command.id), Some(&room.etag)).await?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await

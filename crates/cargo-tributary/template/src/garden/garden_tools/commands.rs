@@ -4,10 +4,7 @@
 
 use tributary_functions::prelude::*;
 
-use super::{
-    ClubMemberId, GardenTool, GardenToolId, GardenToolName, GardenTools, GardenToolsItem,
-    PublicGardenTool,
-};
+use super::{ClubMemberId, GardenTool, GardenToolId, GardenToolName, PublicGardenTool};
 
 /// A new garden tool, told from an edited one by its version.
 struct FirstVersion;
@@ -20,28 +17,26 @@ impl DesiredItem<GardenTool> for FirstVersion {
 
 /// Creates a garden tool or edits it: two store requests.
 pub(super) async fn put_garden_tool(
-    State(garden_tools): State<GardenTools>,
-    Params(key): Params<(ClubMemberId, GardenToolId)>,
+    State(garden_tools): State<Container>,
+    Params((club_member, id)): Params<(ClubMemberId, GardenToolId)>,
     command: ItemCommand,
     JsonBody(name): JsonBody<GardenToolName>,
 ) -> Result<ItemResponse<PublicGardenTool>, ApiError> {
     retry(async |attempt: Attempt| {
-        let slot = garden_tools.slot(&key).await?;
+        let slot = garden_tools.slot::<GardenTool>(&club_member, &id).await?;
         let (garden_tool, before, is_new) = match command.put(slot, attempt, &FirstVersion)? {
             PutStep::Done(written) => return Ok(answer(&written)),
             PutStep::Create(tombstone) => {
-                let before = tombstone.as_ref().map(|tombstone| &tombstone.item);
-                let garden_tool = GardenTool::new(key.clone(), name.clone(), before, &command.id);
-                (garden_tool, tombstone.map(|tombstone| tombstone.etag), true)
+                let (before, etag) = tombstone.map(|it| (it.item, it.etag)).unzip();
+                let key = (club_member.clone(), id.clone());
+                (GardenTool::new(key, name.clone(), before.as_ref(), &command.id), etag, true)
             }
             PutStep::Edit(Stored { item, etag }) => {
                 (item.edited(name.clone(), &command.id), Some(etag), false)
             }
         };
-        let item = GardenToolsItem::GardenTool(garden_tool.clone());
-        let etag =
-            garden_tools.0.put(key.0.as_str(), key.1.as_str(), &item, before.as_ref()).await?;
-        Ok(answer(&WrittenItem { stored: Stored { item: garden_tool, etag }, is_new }))
+        let stored = garden_tools.save(garden_tool, before.as_ref()).await?;
+        Ok(answer(&WrittenItem { stored, is_new }))
     })
     .await
 }
@@ -54,18 +49,17 @@ fn answer(written: &WrittenItem<GardenTool>) -> ItemResponse<PublicGardenTool> {
 
 /// Deletes a garden tool and leaves its tombstone: two store requests.
 pub(super) async fn delete_garden_tool(
-    State(garden_tools): State<GardenTools>,
-    Params(key): Params<(ClubMemberId, GardenToolId)>,
+    State(garden_tools): State<Container>,
+    Params((club_member, id)): Params<(ClubMemberId, GardenToolId)>,
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
     retry(async |_| {
-        let slot = garden_tools.slot(&key).await?;
+        let slot = garden_tools.slot::<GardenTool>(&club_member, &id).await?;
         let Some(Stored { item, etag }) = command.delete(slot, "garden tool")? else {
             return Ok(StatusCode::NO_CONTENT);
         };
         command.conditions.check(Some(&etag))?;
-        let tombstone = GardenToolsItem::DeletedGardenTool(item.deleted(&command.id));
-        garden_tools.0.put(key.0.as_str(), key.1.as_str(), &tombstone, Some(&etag)).await?;
+        garden_tools.save(item.deleted(&command.id), Some(&etag)).await?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await

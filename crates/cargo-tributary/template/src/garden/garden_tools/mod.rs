@@ -19,19 +19,12 @@ use self::{
     queries::{get_garden_tool, list_garden_tools},
 };
 
-/// The container of the garden tools. Cloning is cheap.
-#[derive(Clone)]
-struct GardenTools(Container);
-
-/// The slot of a garden tool: empty, a garden tool, or a tombstone.
-type GardenToolSlot = ItemSlot<GardenTool, DeletedGardenTool>;
-
 /// Returns the garden tools as a part of the domain.
 pub(super) fn part(context: &Context<'_>) -> Domain {
-    let garden_tools = GardenTools(context.cosmos.container("garden-tools"));
+    let garden_tools = context.cosmos.container("garden-tools");
     Domain {
         http_functions: bind(http_functions(), &garden_tools),
-        containers: vec![garden_tools.0],
+        containers: vec![garden_tools],
         ..Domain::new("garden-tools")
     }
 }
@@ -39,21 +32,11 @@ pub(super) fn part(context: &Context<'_>) -> Domain {
 const ITEM: &str = "/api/club-members/{clubMemberId}/garden-tools/{gardenToolId}";
 const LIST: &str = "/api/club-members/{clubMemberId}/garden-tools";
 
-fn http_functions() -> Vec<HttpFunction<GardenTools>> {
+fn http_functions() -> Vec<HttpFunction<Container>> {
     vec![
         put("PutGardenTool", ITEM, Function, put_garden_tool),
         get("GetGardenTool", ITEM, Function, get_garden_tool),
         delete("DeleteGardenTool", ITEM, Function, delete_garden_tool),
         get("ListGardenTools", LIST, Function, list_garden_tools),
     ]
-}
-
-impl GardenTools {
-    async fn slot(
-        &self,
-        (club_member, id): &(ClubMemberId, GardenToolId),
-    ) -> Result<GardenToolSlot, StoreError> {
-        let stored = self.0.read::<GardenToolsItem>(club_member.as_str(), id.as_str()).await?;
-        Ok(ItemSlot::from_item(stored))
-    }
 }

@@ -5,15 +5,15 @@ use tributary_functions::{
     prelude::*,
 };
 
-use super::{ClubMemberId, GardenToolId, GardenToolName, GardenTools, PublicGardenTool};
+use super::{ClubMemberId, GardenTool, GardenToolId, GardenToolName, PublicGardenTool};
 
 /// Returns a garden tool: one point read.
 pub(super) async fn get_garden_tool(
-    State(garden_tools): State<GardenTools>,
-    Params(key): Params<(ClubMemberId, GardenToolId)>,
+    State(garden_tools): State<Container>,
+    Params((club_member, id)): Params<(ClubMemberId, GardenToolId)>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicGardenTool>, ApiError> {
-    let garden_tool = garden_tools.slot(&key).await?.live();
+    let garden_tool = garden_tools.item::<GardenTool>(&club_member, &id).await?;
     let garden_tool = garden_tool.ok_or(ApiError::NotFound("garden tool"))?;
     Ok(http::found(&conditions, &garden_tool.item.public, &garden_tool.etag))
 }
@@ -26,11 +26,11 @@ const GARDEN_TOOLS: NameList = NameList {
 
 /// Returns a page of the garden tools of a club member, by name: one query in the logical partition.
 pub(super) async fn list_garden_tools(
-    State(garden_tools): State<GardenTools>,
+    State(garden_tools): State<Container>,
     Params(club_member): Params<ClubMemberId>,
     page: PageRequest<NameKey<GardenToolName>>,
 ) -> Result<Json<List<PublicGardenTool>>, ApiError> {
     let key =
         |garden_tool: &PublicGardenTool| NameKey::new(&garden_tool.name, garden_tool.id.as_str());
-    Ok(Json(page.of_names(&GARDEN_TOOLS, &garden_tools.0, club_member.as_str(), key).await?))
+    Ok(Json(page.of_names(&GARDEN_TOOLS, &garden_tools, club_member.as_str(), key).await?))
 }

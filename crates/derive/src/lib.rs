@@ -1,0 +1,67 @@
+#![doc = include_str!("../README.md")]
+
+mod item;
+mod items;
+
+use proc_macro::TokenStream;
+use syn::Error;
+
+/// Declares the items of a container: an `enum` with a variant for each type, boxed or not.
+///
+/// ```ignore
+/// /// An item of the container `rooms`.
+/// #[items(partition_key = "roomId")]
+/// pub enum RoomsItem {
+///     Room(Room),
+///     DeletedRoom(DeletedRoom),
+///     Booking(Booking),
+/// }
+/// ```
+///
+/// | argument | what it adds |
+/// | --- | --- |
+/// | none | `Debug`, `Clone`, serde with the tag `type`, and the conversions of `values::item_types!` |
+/// | `partition_key = "roomId"` | `projection::ChangeFeedItem`, with the `origin` of each variant |
+/// | `sources(Room, DeletedRoom)` | only these variants have an origin: the others are copies |
+/// | `secrets("password")` | `ChangeFeedItem::SECRETS` |
+#[proc_macro_attribute]
+pub fn items(arguments: TokenStream, declaration: TokenStream) -> TokenStream {
+    let items = items::expand(arguments.into(), declaration.into());
+    items.unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Declares a type of items: a struct with `Debug`, `Clone`, serde in camel case, and `projection::ContainerItem`.
+///
+/// ```ignore
+/// /// A room.
+/// #[item(RoomsItem, id = room_id, version, created_by, former_owners(former = person_id), tombstone(struct DeletedRoom {
+///     id: String,
+///     room_id: RoomId,
+///     person_id: PersonId,
+///     /// A room in the place of the deleted one is newer.
+///     room_date: Timestamp = creation_date,
+/// }))]
+/// pub struct Room {
+///     #[serde(flatten)]
+///     pub public: PublicRoom,
+///     pub person_version: u64,
+/// }
+/// ```
+///
+/// The first argument is the `enum` of all [`macro@items`] of the container. Names are those of fields of the struct or
+/// of its flattened field. What a line adds can also be written by hand instead.
+///
+/// | argument | what it adds |
+/// | --- | --- |
+/// | `id = room_id` | the id, which is the partition key, too, without a `partition = …` |
+/// | `version` | the field `version`; `first`, which creates the item in version 1; `next`; its origin |
+/// | `recent` | the field `recent` and `RemembersCommands`: the latest commands |
+/// | `created_by` | the same, and the command that created the item |
+/// | `former_owners(former = person_id)` | the field `former` with the `FormerOwners`; `person_id` is the present one |
+/// | `tombstone(struct DeletedRoom { … })` | the type of its tombstones, with these fields, the version, the memory and the time to live; `tombstone`, `deleted`, `replacing` |
+/// | `tombstone(NoUser)` | a type of tombstones that is declared elsewhere |
+#[proc_macro_attribute]
+pub fn item(arguments: TokenStream, declaration: TokenStream) -> TokenStream {
+    let item = item::expand(arguments.into(), declaration.into());
+    item.unwrap_or_else(Error::into_compile_error).into()
+}
