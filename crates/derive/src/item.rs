@@ -27,8 +27,9 @@ struct Arguments {
 struct Tombstone {
     attributes: Vec<Attribute>,
     name: Ident,
-    /// Each with the field of the item from which it is taken. Without fields, it is declared elsewhere.
-    fields: Vec<(Field, Ident)>,
+    /// Each with the field of the item, or the expression, from which it is taken. Without fields, it is declared
+    /// elsewhere.
+    fields: Vec<(Field, TokenStream)>,
 }
 
 impl Arguments {
@@ -76,8 +77,8 @@ impl Parse for Tombstone {
             let field = |input: ParseStream<'_>| {
                 let mut field = Field::parse_named(input)?;
                 let from = match field.default.take() {
-                    Some((_, from)) => syn::parse2(from.into_token_stream())?,
-                    None => field.ident.clone().ok_or_else(|| input.error("expected a name"))?,
+                    Some((_, from)) => from.into_token_stream(),
+                    None => field.ident.to_token_stream(),
                 };
                 Ok((field, from))
             };
@@ -161,7 +162,11 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
             }
         }
         let names = fields.iter().map(|(field, _)| &field.ident);
-        let values = fields.iter().map(|(_, from)| property(from)).collect::<Result<Vec<_>>>()?;
+        let value = |(_, from): &(Field, TokenStream)| match syn::parse2(from.clone()) {
+            Ok(name) => property(&name),
+            Err(_) => Ok(from.clone()),
+        };
+        let values = fields.iter().map(value).collect::<Result<Vec<_>>>()?;
         let declared = fields.iter().map(|(field, _)| Field { vis: vis.clone(), ..field.clone() });
         let own =
             container_item(tombstone, quote!(Self), quote!(self.#partition), quote!(self.#id));

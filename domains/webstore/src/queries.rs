@@ -7,7 +7,7 @@ use axum::{
 use schemars::JsonSchema;
 use serde::Serialize;
 use tributary_functions::{
-    cosmos::{Query, Reads, Scope, confirm},
+    cosmos::{Query, Scope, confirm},
     engines::{
         child_list::{ChildList, ListOrder, SortKey},
         name_list::{NameKey, NameList},
@@ -21,8 +21,9 @@ use tributary_functions::{
 use crate::{
     WebStore,
     model::{
-        CategoryId, CustomerId, LEADERBOARD_PARTITION, LabelId, LabelKind, Name, OrderId,
-        ProductId, PublicCustomer, PublicLabel, PublicOrder, PublicProduct, RankedCustomer,
+        CategoryId, CustomerId, CustomerView, LEADERBOARD_PARTITION, LabelId, Name, OrderId,
+        Product, ProductId, PublicCustomer, PublicLabel, PublicOrder, PublicProduct,
+        RankedCustomer, SalesOrder,
     },
 };
 
@@ -32,11 +33,7 @@ pub async fn get_label<Id: LabelId>(
     Params(id): Params<Id>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicLabel>, ApiError> {
-    let find = async |reads| {
-        let label = store.reading(reads).live_label(Id::KIND, id.as_ref()).await?;
-        label.ok_or(ApiError::NotFound(Id::KIND.as_str()))
-    };
-    let label = confirm(find).await?;
+    let label = confirm(async |reads| store.reading(reads).label(&id).await).await?;
     Ok(found(&conditions, &label.item.public, &label.etag))
 }
 
@@ -59,7 +56,7 @@ pub async fn get_product(
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
     let find = async |reads| {
-        let product = store.reading(reads).product(&category_id, &id).await?;
+        let product = store.reading(reads).products.item::<Product>(&category_id, &id).await?;
         product.ok_or(ApiError::NotFound("product"))
     };
     let product = confirm(find).await?;
@@ -84,12 +81,7 @@ pub async fn list_products(
     let key = |product: &PublicProduct| NameKey::new(&product.name, product.id.as_str());
     let list = page.of_names(&PRODUCT_LIST, &store.products, category_id.as_str(), key).await?;
     if list.is_empty() {
-        let exists = async |reads| {
-            let store = store.reading(reads);
-            let category = store.live_label(LabelKind::Category, category_id.as_str()).await?;
-            category.ok_or(ApiError::NotFound("category"))
-        };
-        confirm(exists).await?;
+        confirm(async |reads| store.reading(reads).label(&category_id).await).await?;
     }
     Ok(Json(list))
 }
@@ -124,31 +116,26 @@ pub async fn get_customer(
     match included.as_deref() {
         None => {
             let find = async |reads| {
-                let customer = store.reading(reads).public_customer(&id).await?;
+                // Read as a type without a field for a password.
+                let stored = store.customers.reading(reads).read(id.as_str(), id.as_str()).await?;
+                let customer = stored.and_then(|it| it.filter_map(CustomerView::customer));
                 let customer = customer.ok_or(ApiError::NotFound("customer"))?;
                 Ok(found(&conditions, &CustomerAnswer::Alone(customer.item), &customer.etag))
             };
             confirm(find).await
         }
         Some("orders") => {
-            let find = async |reads| with_orders(&store, &id, reads).await;
+            let find = async |reads| -> Result<_, ApiError> {
+                let container = store.customers.reading(reads);
+                let limit = MAX_INCLUDED_ORDERS;
+                let list = ORDER_LIST.with_parent(&container, id.as_str(), limit, CUSTOMER_OBJECT);
+                let (customer, orders) = list.await?.ok_or(ApiError::NotFound("customer"))?;
+                Ok(CustomerAnswer::WithOrders { customer, orders })
+            };
             Ok(Json(confirm(find).await?).into())
         }
         Some(_) => Err(ApiError::invalid("include", "must be `orders`")),
     }
-}
-
-/// Returns a customer and its newest orders, from one query.
-async fn with_orders(
-    store: &WebStore,
-    id: &CustomerId,
-    reads: Reads,
-) -> Result<CustomerAnswer, ApiError> {
-    let container = store.customers.reading(reads);
-    let list =
-        ORDER_LIST.with_parent(&container, id.as_str(), MAX_INCLUDED_ORDERS, CUSTOMER_OBJECT);
-    let (parent, children) = list.await?.ok_or(ApiError::NotFound("customer"))?;
-    Ok(CustomerAnswer::WithOrders { customer: parent, orders: children })
 }
 
 /// Returns an order: one point read.
@@ -160,7 +147,8 @@ pub async fn get_order(
 ) -> Result<ItemResponse<PublicOrder>, ApiError> {
     actor.must_be(customer_id.as_str())?;
     let find = async |reads| {
-        let order = store.reading(reads).order(&customer_id, &id).await?;
+        let customers = store.customers.reading(reads);
+        let order = customers.item::<SalesOrder>(&customer_id, &id).await?;
         let order = order.ok_or(ApiError::NotFound("order"))?;
         Ok(found(&conditions, &order.item.public, &order.etag))
     };
@@ -208,9 +196,7 @@ pub async fn get_top_customers(
     let (container, scope) = match source.as_deref() {
         None | Some("query") => (&store.customers, Scope::Container),
         Some("leaderboard") => (&store.leaderboard, Scope::Partition(LEADERBOARD_PARTITION)),
-        Some(_) => {
-            return Err(ApiError::invalid("source", "must be `query` or `leaderboard`"));
-        }
+        Some(_) => return Err(ApiError::invalid("source", "must be `query` or `leaderboard`")),
     };
     // The query reads the fields of `RankedCustomer`, and no private ones.
     let query = Query::from(
