@@ -132,7 +132,10 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
         for field in &mut fields {
             let from = field.default.take().map(|(_, from)| from.into_token_stream());
             let from = from.unwrap_or_else(|| field.ident.to_token_stream());
-            values.push(property(&syn::parse2(from)?)?);
+            values.push(match syn::parse2(from.clone()) {
+                Ok(name) => property(&name)?,
+                Err(_) => from,
+            });
             field.vis = vis.clone();
         }
         let attributes = &declared.attrs;

@@ -1,6 +1,6 @@
 //! The `enum` of all items of a container.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::{
     Error, GenericArgument, Ident, ItemEnum, LitStr, PathArguments, Result, Token, Type, Variant,
@@ -11,20 +11,22 @@ use syn::{
 };
 
 pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result<TokenStream> {
+    let mut tag = LitStr::new("type", Span::call_site());
     let mut partition_key: Option<LitStr> = None;
     let mut sources: Option<Vec<Ident>> = None;
     let mut secrets: Vec<LitStr> = Vec::new();
     let read = meta::parser(|argument| {
-        if argument.path.is_ident("partition_key") {
+        if argument.path.is_ident("tag") {
+            tag = argument.value()?.parse()?;
+        } else if argument.path.is_ident("partition_key") {
             partition_key = Some(argument.value()?.parse()?);
         } else if argument.path.is_ident("sources") {
             sources = Some(list(&argument)?);
         } else if argument.path.is_ident("secrets") {
             secrets = list(&argument)?;
         } else {
-            return Err(
-                argument.error("expected `partition_key = …`, `sources(…)` or `secrets(…)`")
-            );
+            return Err(argument
+                .error("expected `tag = …`, `partition_key = …`, `sources(…)` or `secrets(…)`"));
         }
         Ok(())
     });
@@ -55,7 +57,7 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
     });
     Ok(quote! {
         #[derive(Debug, Clone, ::serde::Serialize, ::serde::Deserialize)]
-        #[serde(tag = "type", rename_all = "camelCase")]
+        #[serde(tag = #tag, rename_all = "camelCase")]
         #(#attrs)*
         #vis enum #name { #variants }
 

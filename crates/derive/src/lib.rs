@@ -21,6 +21,7 @@ use syn::Error;
 /// | argument | what it adds |
 /// | --- | --- |
 /// | none | `Debug`, `Clone`, serde with the tag `type`, and the conversions of `values::item_types!` |
+/// | `tag = "state"` | another tag than `type` |
 /// | `partition_key = "roomId"` | `projection::ChangeFeedItem`, with the `origin` of each variant |
 /// | `sources(Room, DeletedRoom)` | only these variants have an origin: the others are copies |
 /// | `secrets("password")` | `ChangeFeedItem::SECRETS` |
@@ -58,7 +59,7 @@ pub fn items(arguments: TokenStream, declaration: TokenStream) -> TokenStream {
 /// | `recent` | the field `recent` and `RemembersCommands`: the latest commands |
 /// | `created_by` | the same, and the command that created the item |
 /// | `former_owners(former = person_id)` | the field `former` with the `FormerOwners`; `person_id` is the present one |
-/// | `tombstone(struct DeletedRoom { … })` | the type of its tombstones, with these fields, the version, the memory and the time to live; `tombstone`, `deleted`, `replacing` |
+/// | `tombstone(struct DeletedRoom { … })` | the type of its tombstones, with these fields (by default the same ones; `= field` names another one, or an expression of `self`), the version, the memory and the time to live; `tombstone`, `deleted`, `replacing` |
 /// | `tombstone(NoUser)` | a type of tombstones that is declared elsewhere |
 #[proc_macro_attribute]
 pub fn item(arguments: TokenStream, declaration: TokenStream) -> TokenStream {

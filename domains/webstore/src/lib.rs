@@ -16,9 +16,8 @@ pub mod model;
 pub mod commands;
 pub mod queries;
 
-pub mod projections;
-
 pub mod audit;
+pub mod projections;
 
 mod moves;
 mod orders;
@@ -104,53 +103,44 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
     let ranking  = Footprint::Page { item: sizes::RANKED_CUSTOMER_BYTES, limit: 10 };
     vec![
         // Labels: categories and tags.
-        put("PutCategory",       "/api/categories/{categoryId}",
-            Function, put_label::<CategoryId>),
-        get("GetCategory",       "/api/categories/{categoryId}",
-            Anonymous, get_label::<CategoryId>),
-        get("ListCategories",    "/api/categories",
-            Anonymous, list_labels::<CategoryId>).answers(labels),
-        delete("DeleteCategory", "/api/categories/{categoryId}",
-            Function, delete_label::<CategoryId>),
-        put("PutTag",            "/api/tags/{tagId}",
-            Function, put_label::<TagId>),
-        get("GetTag",            "/api/tags/{tagId}",
-            Anonymous, get_label::<TagId>),
-        get("ListTags",          "/api/tags",
-            Anonymous, list_labels::<TagId>).answers(labels),
-        delete("DeleteTag",      "/api/tags/{tagId}",
-            Function, delete_label::<TagId>),
+        put("PutCategory", "/api/categories/{categoryId}", Function, put_label::<CategoryId>),
+        get("GetCategory", "/api/categories/{categoryId}", Anonymous, get_label::<CategoryId>),
+        get("ListCategories", "/api/categories", Anonymous, list_labels::<CategoryId>)
+            .answers(labels),
+        delete("DeleteCategory", "/api/categories/{categoryId}", Function,
+            delete_label::<CategoryId>),
+        put("PutTag", "/api/tags/{tagId}", Function, put_label::<TagId>),
+        get("GetTag", "/api/tags/{tagId}", Anonymous, get_label::<TagId>),
+        get("ListTags", "/api/tags", Anonymous, list_labels::<TagId>).answers(labels),
+        delete("DeleteTag", "/api/tags/{tagId}", Function, delete_label::<TagId>),
         // Products.
-        put("PutProduct",        "/api/categories/{categoryId}/products/{productId}",
-            Function, put_product).answers(product),
-        get("GetProduct",        "/api/categories/{categoryId}/products/{productId}",
-            Anonymous, get_product).answers(product),
-        get("ListProducts",      "/api/categories/{categoryId}/products",
-            Anonymous, list_products).answers(products),
-        post("MoveProduct",      "/api/categories/{categoryId}/products/{productId}/move",
-            Function, move_product).answers(product).edits(),
-        delete("DeleteProduct",  "/api/categories/{categoryId}/products/{productId}",
-            Function, delete_product).answers(product),
+        put("PutProduct", "/api/categories/{categoryId}/products/{productId}", Function,
+            put_product).answers(product),
+        get("GetProduct", "/api/categories/{categoryId}/products/{productId}", Anonymous,
+            get_product).answers(product),
+        get("ListProducts", "/api/categories/{categoryId}/products", Anonymous, list_products)
+            .answers(products),
+        post("MoveProduct", "/api/categories/{categoryId}/products/{productId}/move", Function,
+            move_product).answers(product).edits(),
+        delete("DeleteProduct", "/api/categories/{categoryId}/products/{productId}", Function,
+            delete_product).answers(product),
         // Customers and passwords. A customer is never deleted: its orders are the shop's books.
-        put("PutCustomer",       "/api/customers/{customerId}",
-            Owner, put_customer).answers(customer),
-        get("GetCustomer",       "/api/customers/{customerId}",
-            Owner, get_customer).answers(included).reads(&CUSTOMER_QUERY),
-        put("PutPassword",       "/api/customers/{customerId}/password",
-            Owner, put_password).queued(&hashes),
-        post("VerifyPassword",   "/api/customers/{customerId}/password/verify",
-            Owner, verify_password).queued(&hashes),
+        put("PutCustomer", "/api/customers/{customerId}", Owner, put_customer).answers(customer),
+        get("GetCustomer", "/api/customers/{customerId}", Owner, get_customer)
+            .answers(included).reads(&CUSTOMER_QUERY),
+        put("PutPassword", "/api/customers/{customerId}/password", Owner, put_password)
+            .queued(&hashes),
+        post("VerifyPassword", "/api/customers/{customerId}/password/verify", Owner,
+            verify_password).queued(&hashes),
         // Orders.
-        post("CreateOrder",      "/api/customers/{customerId}/orders",
-            Owner, create_order).answers(order),
-        get("ListOrders",        "/api/customers/{customerId}/orders",
-            Owner, list_orders).answers(orders),
-        get("GetOrder",          "/api/customers/{customerId}/orders/{orderId}",
-            Owner, get_order).answers(order),
-        delete("DeleteOrder",    "/api/customers/{customerId}/orders/{orderId}",
-            Owner, delete_order),
+        post("CreateOrder", "/api/customers/{customerId}/orders", Owner, create_order)
+            .answers(order),
+        get("ListOrders", "/api/customers/{customerId}/orders", Owner, list_orders).answers(orders),
+        get("GetOrder", "/api/customers/{customerId}/orders/{orderId}", Owner, get_order)
+            .answers(order),
+        delete("DeleteOrder", "/api/customers/{customerId}/orders/{orderId}", Owner, delete_order),
         // Reports.
-        get("GetTopCustomers",   "/api/reports/top-customers",
-            Function, get_top_customers).answers(ranking).reads(&RANKING_QUERY),
+        get("GetTopCustomers", "/api/reports/top-customers", Function, get_top_customers)
+            .answers(ranking).reads(&RANKING_QUERY),
     ]
 }

@@ -62,7 +62,8 @@
 
 use super::{
     WebStore,
-    model::{CategoryId, Product, ProductArrival, ProductDeparture, ProductId, ProductItem},
+    model::{CategoryId, DeletedProduct, Product, ProductArrival, ProductDeparture, ProductId},
+    state::ProductSlot,
 };
 use tributary_functions::cosmos::{Reason, StoreError, Stored};
 
@@ -89,10 +90,12 @@ pub(super) async fn end(
 ) -> Result<MoveOutcome, StoreError> {
     let latest = store.latest_committed();
     // The target is read before the source: step 1 of the argument above.
-    let target = latest.product_item(&departure.to, id).await?;
-    match departing(&latest, from, id, departure).await? {
-        Some(source) => end_from(&latest, source, departure, target).await,
-        None => Ok(MoveOutcome::AlreadyEnded),
+    let target = latest.products.slot::<Product>(&departure.to, id).await?;
+    match latest.products.item::<Product>(from, id).await? {
+        Some(source) if source.item.departure.as_ref() == Some(departure) => {
+            end_from(&latest, source, departure, target).await
+        }
+        _ => Ok(MoveOutcome::AlreadyEnded),
     }
 }
 
@@ -101,58 +104,55 @@ pub(super) async fn end_from(
     store: &WebStore,
     source: Stored<Product>,
     departure: &ProductDeparture,
-    target: Option<Stored<ProductItem>>,
+    target: ProductSlot,
 ) -> Result<MoveOutcome, StoreError> {
-    let decided = match target {
-        Some(target) if has_outcome(&target.item, departure) => target,
-        undecided => match write_outcome(store, &source, departure, undecided).await? {
-            Ok(decided) => decided,
-            Err(full) => {
+    let is_decided = arrival(&target).is_some_and(|it| it.move_id == departure.move_id);
+    let decided = if is_decided {
+        target
+    } else {
+        if let Some(earlier) = arrival(&target) {
+            end_earlier(store, earlier, &source.item.id).await?;
+        }
+        match write_outcome(store, &source, departure, target).await {
+            Ok(decided) => ProductSlot::Live(decided),
+            Err(full) if full.reason == Reason::PartitionFull => {
                 let product = source.item.taking_back(departure);
-                store.write(product, Some(&source.etag)).await?;
+                store.products.save(product, Some(&source.etag)).await?;
                 return Ok(MoveOutcome::CategoryFull(full));
             }
-        },
+            Err(error) => return Err(error),
+        }
     };
-    let accepted = decided.item.arrival().is_some_and(|arrival| arrival.accepted);
-    if let Err(error) = conclude(store, &source, &departure.to, accepted).await {
-        if accepted && error.is_race() {
-            withdraw_arrival(store, &source.item, departure, &decided).await?;
+    let accepted = arrival(&decided).is_some_and(|arrival| arrival.accepted);
+    if let Err(error) = conclude(store, &source, accepted).await {
+        if let (ProductSlot::Live(arrived), true) = (&decided, accepted && error.is_race()) {
+            withdraw_arrival(store, &source.item, departure, arrived).await?;
         }
         return Err(error);
     }
     Ok(if accepted {
-        MoveOutcome::Arrived(decided.of_type().map(Box::new))
+        MoveOutcome::Arrived(decided.live().map(Box::new))
     } else {
         MoveOutcome::Refused
     })
 }
 
-/// Writes the outcome of a move at its target. The inner error is that of a full target.
+/// Writes the outcome of a move at its target.
 async fn write_outcome(
     store: &WebStore,
     Stored { item: source, etag: from }: &Stored<Product>,
     departure: &ProductDeparture,
-    target: Option<Stored<ProductItem>>,
-) -> Result<Result<Stored<ProductItem>, StoreError>, StoreError> {
-    if let Some(earlier) = target.as_ref().and_then(|target| target.item.arrival()) {
-        end_earlier(store, earlier, &departure.to, &source.id).await?;
-    }
-    let over = target.as_ref().map(|target| &target.etag);
-    let written = match target.as_ref().map(|target| &target.item) {
-        None => store.write_moved(source.arriving(departure, None), from, over).await,
-        Some(ProductItem::DeletedProduct(it)) => {
-            store.write_moved(source.arriving(departure, Some(it)), from, over).await
+    target: ProductSlot,
+) -> Result<Stored<Product>, StoreError> {
+    match target {
+        ProductSlot::Empty => store.write_moved(source.arriving(departure, None), from, None).await,
+        ProductSlot::Deleted(Stored { item, etag }) => {
+            store.write_moved(source.arriving(departure, Some(&item)), from, Some(&etag)).await
         }
-        Some(ProductItem::Product(other)) => {
+        ProductSlot::Live(Stored { item: other, etag }) => {
             let refused = other.with_refused_arrival(departure, &source.category_id);
-            store.write(ProductItem::from(refused), over).await
+            store.products.save(refused, Some(&etag)).await
         }
-    };
-    match written {
-        Ok(decided) => Ok(Ok(decided)),
-        Err(error) if error.reason == Reason::PartitionFull => Ok(Err(error)),
-        Err(error) => Err(error),
     }
 }
 
@@ -162,30 +162,32 @@ async fn withdraw_arrival(
     store: &WebStore,
     source: &Product,
     departure: &ProductDeparture,
-    arrived: &Stored<ProductItem>,
+    arrived: &Stored<Product>,
 ) -> Result<(), StoreError> {
-    let latest = store.latest_committed();
-    let left = latest.product_item(&source.category_id, &source.id).await?;
-    match (&arrived.item, left) {
-        (ProductItem::Product(product), Some(left)) if left.item.has_taken_back(departure) => {
-            let tombstone = product.deleted(&departure.move_id);
-            store.write(tombstone, Some(&arrived.etag)).await.map(drop)
-        }
-        _ => Ok(()),
+    let latest = store.latest_committed().products;
+    let taken_back = match latest.slot::<Product>(&source.category_id, &source.id).await? {
+        ProductSlot::Live(left) => left.item.taken_back,
+        ProductSlot::Deleted(left) => left.item.taken_back,
+        ProductSlot::Empty => return Ok(()),
+    };
+    if taken_back.contains(&departure.move_id) {
+        let tombstone = arrived.item.deleted(&departure.move_id);
+        let tombstone = DeletedProduct { moved_to: None, ..tombstone };
+        store.products.save(tombstone, Some(&arrived.etag)).await?;
     }
+    Ok(())
 }
 
-/// Ends an earlier move to the category `to`, whose outcome is about to be replaced.
+/// Ends an earlier move to the same category, whose outcome is about to be replaced.
 async fn end_earlier(
     store: &WebStore,
     arrival: &ProductArrival,
-    to: &CategoryId,
     id: &ProductId,
 ) -> Result<(), StoreError> {
-    let source = store.latest_committed().product(&arrival.from, id).await?;
-    let move_id = |product: &Product| product.departure.as_ref().map(|it| it.move_id.clone());
-    match source.filter(|it| move_id(&it.item).as_ref() == Some(&arrival.move_id)) {
-        Some(source) => conclude(store, &source, to, arrival.accepted).await,
+    let source = store.latest_committed().products.item::<Product>(&arrival.from, id).await?;
+    let is_earlier = |it: &ProductDeparture| it.move_id == arrival.move_id;
+    match source.filter(|it| it.item.departure.as_ref().is_some_and(is_earlier)) {
+        Some(source) => conclude(store, &source, arrival.accepted).await,
         None => Ok(()),
     }
 }
@@ -194,29 +196,20 @@ async fn end_earlier(
 /// the product without its departure after a refused one.
 async fn conclude(
     store: &WebStore,
-    source: &Stored<Product>,
-    to: &CategoryId,
+    Stored { item: source, etag }: &Stored<Product>,
     accepted: bool,
 ) -> Result<(), StoreError> {
-    let item: ProductItem = if accepted {
-        source.item.moved(to).into()
+    if accepted {
+        store.products.save(source.tombstone(), Some(etag)).await.map(drop)
     } else {
-        source.item.with_departure(None).into()
-    };
-    store.write(item, Some(&source.etag)).await.map(drop)
+        store.products.save(source.with_departure(None), Some(etag)).await.map(drop)
+    }
 }
 
-async fn departing(
-    store: &WebStore,
-    from: &CategoryId,
-    id: &ProductId,
-    departure: &ProductDeparture,
-) -> Result<Option<Stored<Product>>, StoreError> {
-    let product = store.product(from, id).await?;
-    Ok(product.filter(|product| product.item.departure.as_ref() == Some(departure)))
-}
-
-/// Returns true if the item has the outcome of this move.
-fn has_outcome(item: &ProductItem, departure: &ProductDeparture) -> bool {
-    item.arrival().is_some_and(|arrival| arrival.move_id == departure.move_id)
+fn arrival(slot: &ProductSlot) -> Option<&ProductArrival> {
+    match slot {
+        ProductSlot::Live(product) => product.item.arrival.as_ref(),
+        ProductSlot::Deleted(tombstone) => tombstone.item.arrival.as_ref(),
+        ProductSlot::Empty => None,
+    }
 }

@@ -21,8 +21,9 @@ use tributary_functions::{
 use crate::{
     WebStore,
     model::{
-        CategoryId, CustomerId, LEADERBOARD_PARTITION, LabelId, LabelKind, Name, OrderId,
-        ProductId, PublicCustomer, PublicLabel, PublicOrder, PublicProduct, RankedCustomer,
+        CategoryId, CustomerId, CustomerView, LEADERBOARD_PARTITION, LabelId, Name, OrderId,
+        Product, ProductId, PublicCustomer, PublicLabel, PublicOrder, PublicProduct,
+        RankedCustomer, SalesOrder,
     },
 };
 
@@ -32,8 +33,7 @@ pub async fn get_label<Id: LabelId>(
     Params(id): Params<Id>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicLabel>, ApiError> {
-    let label = store.live_label(Id::KIND, id.as_ref()).await?;
-    let label = label.ok_or(ApiError::NotFound(Id::KIND.as_str()))?;
+    let label = store.label(&id).await?;
     Ok(found(&conditions, &label.item.public, &label.etag))
 }
 
@@ -55,7 +55,7 @@ pub async fn get_product(
     Params((category_id, id)): Params<(CategoryId, ProductId)>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
-    let product = store.product(&category_id, &id).await?;
+    let product = store.products.item::<Product>(&category_id, &id).await?;
     let product = product.ok_or(ApiError::NotFound("product"))?;
     Ok(found(&conditions, &product.item.public(), &product.etag))
 }
@@ -78,8 +78,7 @@ pub async fn list_products(
     let key = |product: &PublicProduct| NameKey::new(&product.name, product.id.as_str());
     let list = page.of_names(&PRODUCT_LIST, &store.products, category_id.as_str(), key).await?;
     if list.is_empty() {
-        let category = store.live_label(LabelKind::Category, category_id.as_str()).await?;
-        category.ok_or(ApiError::NotFound("category"))?;
+        store.label(&category_id).await?;
     }
     Ok(Json(list))
 }
@@ -113,7 +112,9 @@ pub async fn get_customer(
     let included = parameter_of(query.as_deref(), "include")?;
     match included.as_deref() {
         None => {
-            let customer = store.public_customer(&id).await?;
+            // Read as a type without a field for a password.
+            let stored = store.customers.read(id.as_str(), id.as_str()).await?;
+            let customer = stored.and_then(|it| it.filter_map(CustomerView::customer));
             let customer = customer.ok_or(ApiError::NotFound("customer"))?;
             Ok(found(&conditions, &CustomerAnswer::Alone(customer.item), &customer.etag))
         }
@@ -136,7 +137,7 @@ pub async fn get_order(
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicOrder>, ApiError> {
     actor.must_be(customer_id.as_str())?;
-    let order = store.order(&customer_id, &id).await?;
+    let order = store.customers.item::<SalesOrder>(&customer_id, &id).await?;
     let order = order.ok_or(ApiError::NotFound("order"))?;
     Ok(found(&conditions, &order.item.public, &order.etag))
 }
@@ -182,9 +183,7 @@ pub async fn get_top_customers(
     let (container, scope) = match source.as_deref() {
         None | Some("query") => (&store.customers, Scope::Container),
         Some("leaderboard") => (&store.leaderboard, Scope::Partition(LEADERBOARD_PARTITION)),
-        Some(_) => {
-            return Err(ApiError::invalid("source", "must be `query` or `leaderboard`"));
-        }
+        Some(_) => return Err(ApiError::invalid("source", "must be `query` or `leaderboard`")),
     };
     // The query reads the fields of `RankedCustomer`, and no private ones.
     let query = Query::from(

@@ -4,19 +4,15 @@ use std::sync::Arc;
 
 use futures::{TryStreamExt, future::try_join_all};
 use tributary_functions::{
-    cosmos::{
-        Container, Cosmos, ETag, Query, ReadResult, Reads, Scope, StoreError, Stored, containers,
-    },
+    cosmos::{Container, Cosmos, ETag, Query, Reads, Scope, StoreError, Stored, containers},
     engines::{command::ItemSlot, counted_children::CountedChildren},
-    http::CpuBoundWork,
-    projection::Origin,
+    http::{ApiError, CpuBoundWork},
 };
 
 use super::{
     model::{
-        CategoryId, Customer, CustomerId, CustomerItem, CustomerView, DeletedLabel, DeletedProduct,
-        Label, LabelCopy, LabelItem, LabelKind, NewOrder, OrderId, OrderableItem, OrderedProducts,
-        Product, ProductId, ProductItem, PublicCustomer, SalesOrder, TagId,
+        DeletedLabel, DeletedProduct, Label, LabelCopy, LabelId, LabelItem, LabelKind, NewOrder,
+        OrderableItem, OrderedProducts, Product, ProductItem, TagId,
     },
     orders::CustomerFamily,
 };
@@ -57,12 +53,9 @@ impl WebStore {
         }
     }
 
-    pub(super) async fn label(&self, kind: LabelKind, id: &str) -> ReadResult<LabelItem> {
-        self.labels.read(kind.as_str(), id).await
-    }
-
-    pub(super) async fn live_label(&self, kind: LabelKind, id: &str) -> ReadResult<Label> {
-        Ok(self.label(kind, id).await?.and_then(Stored::of_type))
+    /// Returns a category or a tag. A missing one is a 404.
+    pub(super) async fn label<Id: LabelId>(&self, id: &Id) -> Result<Stored<Label>, ApiError> {
+        self.labels.item(Id::KIND, id).await?.ok_or(ApiError::NotFound(Id::KIND.as_str()))
     }
 
     /// Returns those of the tags with these ids that exist: one query in the partition of the tags.
@@ -73,31 +66,19 @@ impl WebStore {
         Ok(found.into_iter().filter_map(|item| item.try_into().ok()).collect())
     }
 
-    /// Writes a label or its tombstone over the item with the ETag `read`; creates it without one.
-    pub(super) async fn write_label<T: Into<LabelItem> + Clone>(
-        &self,
-        written: T,
-        read: Option<&ETag>,
-    ) -> Result<Stored<T>, StoreError> {
-        let item: LabelItem = written.clone().into();
-        let Origin { partition, id, .. } = item.origin();
-        let etag = self.labels.put(&partition, &id, &item, read).await?;
-        Ok(Stored { item: written, etag })
-    }
-
-    /// Restores a label that a product uses. `found` is the item that was read in its slot.
+    /// Restores a label that a product uses. `found` is the slot of the label.
     pub(super) async fn restore_label(
         &self,
         kind: LabelKind,
         copy: &LabelCopy,
-        found: Option<Stored<LabelItem>>,
+        found: LabelSlot,
     ) -> Result<Label, StoreError> {
-        let (label, read) = match LabelSlot::from_item(found) {
+        let (label, read) = match found {
             LabelSlot::Live(label) => return Ok(label.item),
             LabelSlot::Deleted(it) => (it.item.restored(), Some(it.etag)),
             LabelSlot::Empty => (copy.restored(kind), None),
         };
-        let label = self.write_label(label, read.as_ref()).await?.item;
+        let label = self.labels.save(label, read.as_ref()).await?.item;
         tracing::info!(
             label.kind = kind.as_str(),
             label.id = copy.id,
@@ -106,45 +87,17 @@ impl WebStore {
         Ok(label)
     }
 
-    pub(super) async fn product_item(
-        &self,
-        category_id: &CategoryId,
-        id: &ProductId,
-    ) -> ReadResult<ProductItem> {
-        self.products.read(category_id.as_str(), id.as_str()).await
-    }
-
-    pub(super) async fn product(
-        &self,
-        category_id: &CategoryId,
-        id: &ProductId,
-    ) -> ReadResult<Product> {
-        Ok(self.product_item(category_id, id).await?.and_then(Stored::of_type))
-    }
-
-    /// Writes a product or its tombstone over the item with the ETag `read`; creates it without one.
-    pub(super) async fn write<T: Into<ProductItem> + Clone>(
-        &self,
-        written: T,
-        read: Option<&ETag>,
-    ) -> Result<Stored<T>, StoreError> {
-        let item: ProductItem = written.clone().into();
-        let (category_id, id, _) = item.key();
-        let etag = self.products.put(category_id.as_str(), id.as_str(), &item, read).await?;
-        Ok(Stored { item: written, etag })
-    }
-
-    /// Writes a product that comes from another category, in the state `from`, as [`Self::write`] does.
+    /// Writes a product that comes from another category, in the state `from`, over the item with the ETag
+    /// `read`; creates it without one.
     pub(super) async fn write_moved(
         &self,
-        product: Product,
+        item: Product,
         from: &ETag,
         read: Option<&ETag>,
-    ) -> Result<Stored<ProductItem>, StoreError> {
-        let item = ProductItem::from(product);
-        let (category_id, id, _) = item.key();
-        let (partition, place) = (category_id.as_str(), (from, read));
-        let etag = self.products.put_moved(partition, id.as_str(), &item, place).await?;
+    ) -> Result<Stored<Product>, StoreError> {
+        let stored = ProductItem::from(item.clone());
+        let (category_id, id) = (item.category_id.as_str(), item.id.as_str());
+        let etag = self.products.put_moved(category_id, id, &stored, (from, read)).await?;
         Ok(Stored { item, etag })
     }
 
@@ -178,35 +131,21 @@ impl WebStore {
         Ok(Some(count))
     }
 
-    pub(super) async fn customer(&self, id: &CustomerId) -> ReadResult<Customer> {
-        let stored = self.customers.read::<CustomerItem>(id.as_str(), id.as_str()).await?;
-        Ok(stored.and_then(Stored::of_type))
-    }
-
-    /// Returns a customer for an answer: a type without a field for a password.
-    pub(super) async fn public_customer(&self, id: &CustomerId) -> ReadResult<PublicCustomer> {
-        let stored = self.customers.read(id.as_str(), id.as_str()).await?;
-        Ok(stored.and_then(|stored| stored.filter_map(CustomerView::customer)))
-    }
-
-    pub(super) async fn order(
-        &self,
-        customer_id: &CustomerId,
-        id: &OrderId,
-    ) -> ReadResult<SalesOrder> {
-        let stored = self.customers.read::<CustomerItem>(customer_id.as_str(), id.as_str());
-        Ok(stored.await?.and_then(Stored::of_type))
-    }
-
     /// Returns those of the products of an order that exist: one store request for each category.
     pub(super) async fn products_of(
         &self,
         order: &NewOrder,
     ) -> Result<OrderedProducts, StoreError> {
-        let categories = order.products().into_iter();
-        let found = categories.map(|(category_id, ids)| async move {
-            let items =
-                self.orderable_items(category_id, &ids.into_iter().collect::<Vec<_>>()).await?;
+        let found = order.products().into_iter().map(|(category_id, ids)| async move {
+            let partition = category_id.as_str();
+            let mut ids = ids.into_iter().map(AsRef::as_ref);
+            let items: Vec<OrderableItem> = if ids.len() == 1 {
+                let stored = self.products.read(partition, ids.next().unwrap_or_default()).await?;
+                stored.map(|Stored { item, .. }| item).into_iter().collect()
+            } else {
+                let fields = "c.type, c.id, c.sku, c.name, c.price";
+                self.products.query_ids(Scope::Partition(partition), fields, ids).await?
+            };
             let product = |item| match item {
                 OrderableItem::Product(it) => Some(((category_id.clone(), it.id.clone()), it)),
                 OrderableItem::Other => None,
@@ -214,22 +153,5 @@ impl WebStore {
             Ok::<_, StoreError>(items.into_iter().filter_map(product))
         });
         Ok(try_join_all(found).await?.into_iter().flatten().collect())
-    }
-
-    /// Returns those of the items with these ids in a category that exist, as an order reads them.
-    async fn orderable_items(
-        &self,
-        category_id: &CategoryId,
-        ids: &[&ProductId],
-    ) -> Result<Vec<OrderableItem>, StoreError> {
-        let partition = category_id.as_str();
-        if let [id] = ids {
-            let stored = self.products.read(partition, id.as_str()).await?;
-            return Ok(stored.map(|Stored { item, .. }| item).into_iter().collect());
-        }
-        let ids = ids.iter().map(|id| id.as_str());
-        self.products
-            .query_ids(Scope::Partition(partition), "c.type, c.id, c.sku, c.name, c.price", ids)
-            .await
     }
 }

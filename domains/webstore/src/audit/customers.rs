@@ -5,14 +5,14 @@ use tributary_functions::{
     audit::{
         AuditedItem, CheckResult, FindingKind, Obstacle, RepairResult, Slot, Suspect, read_slot,
     },
-    cosmos::{Container, Reads, StoreError, Stored},
+    cosmos::{Container, StoreError, Stored},
     engines::child_list::{DateRange, SortKey},
     values::Timestamp,
 };
 
 use super::WebStoreChecks;
 use crate::{
-    model::{Customer, CustomerChange, CustomerId, CustomerItem, SalesOrder},
+    model::{Customer, CustomerChange, CustomerItem, SalesOrder},
     queries::ORDER_LIST,
 };
 
@@ -25,25 +25,23 @@ impl WebStoreChecks {
         &self,
         item: &AuditedItem,
     ) -> Result<Vec<Suspect>, StoreError> {
-        let suspect = match item.parse() {
+        match item.parse() {
             Ok(CustomerItem::Customer(customer)) => {
                 let count = self.check_count(*customer, item).await?;
-                return Ok(count
-                    .into_iter()
-                    .chain(self.leaderboard.check_source(item).await?)
-                    .collect());
+                Ok(count.into_iter().chain(self.leaderboard.check_source(item).await?).collect())
             }
-            Ok(CustomerItem::SalesOrder(order)) => self.check_parent(&order, item).await?,
-            Err(unreadable) => return Ok(unreadable),
-        };
-        Ok(suspect.into_iter().collect())
+            Ok(CustomerItem::SalesOrder(order)) => {
+                Ok(self.check_parent(&order, item).await?.into_iter().collect())
+            }
+            Err(unreadable) => Ok(unreadable),
+        }
     }
 
     async fn check_count(&self, customer: Customer, item: &AuditedItem) -> CheckResult {
-        let id = &customer.public.id.clone();
+        let id = &customer.public.id.to_string();
         let stated = |customer: &Customer| [customer.public.sales_order_count];
         let count = |_| async { Ok([count_orders(&self.store.customers, id).await?]) };
-        let read = || self.store.customer(id);
+        let read = || self.store.customers.item(id, id);
         item.check_counts(customer, stated, count, read, |[count]| count.to_string()).await
     }
 
@@ -58,26 +56,22 @@ impl WebStoreChecks {
 
     /// Writes the number of orders to a customer, under its ETag.
     pub(super) async fn write_count(&self, id: &str) -> RepairResult {
-        let store = self.store.reading(Reads::Latest);
-        let id = CustomerId::parse(id.to_owned()).map_err(|_| Obstacle::Race)?;
-        let stored = store.customer(&id).await?.ok_or(Obstacle::Race)?;
-        let counted = count_orders(&store.customers, &id).await?;
-        let item = CustomerItem::from(stored.item.with_order_count(counted));
-        store.customers.replace(id.as_str(), id.as_str(), &item, &stored.etag).await?;
+        let customers = self.store.latest_committed().customers;
+        let stored = customers.item::<Customer>(id, id).await?.ok_or(Obstacle::Race)?;
+        let counted = count_orders(&customers, id).await?;
+        customers.save(stored.item.with_order_count(counted), Some(&stored.etag)).await?;
         Ok("wrote the number of orders")
     }
 }
 
 /// Counts the orders of a customer, page by page.
-async fn count_orders(container: &Container, id: &CustomerId) -> Result<u64, StoreError> {
+async fn count_orders(container: &Container, id: &str) -> Result<u64, StoreError> {
     let all = DateRange::default();
     let mut count = 0;
     let mut after = None;
     loop {
-        let page = ORDER_LIST
-            .page::<Value>(container, id.as_str(), COUNT_PAGE_ORDERS, all, after.as_ref())
-            .await?;
-        let page: Vec<Value> = page.unwrap_or_default().into_iter().flatten().collect();
+        let page = ORDER_LIST.page::<Value>(container, id, COUNT_PAGE_ORDERS, all, after.as_ref());
+        let page: Vec<_> = page.await?.unwrap_or_default().into_iter().flatten().collect();
         count += page.len() as u64;
         let text = |order: &Value, field: &str| order[field].as_str().map(str::to_owned);
         let last = page.last().filter(|_| page.len() >= COUNT_PAGE_ORDERS as usize);

@@ -60,19 +60,18 @@ impl Checks for WebStoreChecks {
     }
 
     async fn check_item(&self, item: &AuditedItem, fresh: bool) -> CheckResults {
-        if item.container == self.store.labels.id() {
-            return Ok(item.parse::<LabelItem>().err().unwrap_or_default());
-        }
-        if item.container == self.store.customers.id() {
-            return self.check_customer_item(item).await;
-        }
-        if item.container == self.store.leaderboard.id() {
-            return self.leaderboard.check_copy(item).await;
-        }
-        match item.parse() {
-            Ok(ProductItem::Product(product)) => self.check_product(&product, item, fresh).await,
-            Ok(ProductItem::DeletedProduct(_)) => Ok(Vec::new()),
-            Err(unreadable) => Ok(unreadable),
+        let Self { store, leaderboard, .. } = self;
+        match item.container {
+            it if it == store.labels.id() => {
+                Ok(item.parse::<LabelItem>().err().unwrap_or_default())
+            }
+            it if it == store.customers.id() => self.check_customer_item(item).await,
+            it if it == store.leaderboard.id() => leaderboard.check_copy(item).await,
+            _ => match item.parse() {
+                Ok(ProductItem::Product(it)) => self.check_product(&it, item, fresh).await,
+                Ok(ProductItem::DeletedProduct(_)) => Ok(Vec::new()),
+                Err(unreadable) => Ok(unreadable),
+            },
         }
     }
 

@@ -7,7 +7,7 @@ use tributary_functions::{
 
 use super::{WebStoreChecks, WebStoreKinds};
 use crate::{
-    model::{CategoryId, Label, LabelCopy, LabelItem, LabelKind, Product, ProductId},
+    model::{Label, LabelCopy, LabelItem, LabelKind, Product},
     moves,
 };
 
@@ -26,15 +26,14 @@ impl WebStoreChecks {
             suspects.push(item.suspect(WebStoreKinds::MOVE_PENDING, words, &item.etag));
         }
         let mut missing = Vec::new();
-        let mut expected = Vec::new();
-        let mut found = Vec::new();
+        let mut differing = Vec::new();
         for (kind, copy) in product.labels() {
-            let version = |version| format!("{} {} in version {version}", kind.as_str(), copy.id);
+            let label = format!("{} {}", kind.as_str(), copy.id);
             match self.label(kind, &copy.id, fresh).await? {
-                ReferencedItem::Missing => missing.push(format!("{} {}", kind.as_str(), copy.id)),
-                ReferencedItem::Live(label) if label != copy => {
-                    expected.push(version(label.version));
-                    found.push(version(copy.version));
+                ReferencedItem::Missing => missing.push(label),
+                ReferencedItem::Live(found) if found != copy => {
+                    let version = |version| format!("{label} in version {version}");
+                    differing.push((version(found.version), version(copy.version)));
                 }
                 ReferencedItem::Live(_) | ReferencedItem::Unreadable => {}
             }
@@ -44,7 +43,8 @@ impl WebStoreChecks {
             let words = (missing.clone(), "none");
             suspects.push(item.suspect(WebStoreKinds::LABEL_MISSING, words, missing));
         }
-        if !expected.is_empty() {
+        if !differing.is_empty() {
+            let (expected, found): (Vec<_>, Vec<_>) = differing.into_iter().unzip();
             let words = (expected.join(", "), found.join(", "));
             suspects.push(item.suspect(FindingKind::NAME_DIFFERS, words, &item.etag));
         }
@@ -65,32 +65,25 @@ impl WebStoreChecks {
     /// Restores missing labels, and writes the names of all labels of a product.
     pub(super) async fn write_names(&self, category_id: &str, id: &str) -> RepairResult {
         let store = self.store.latest_committed();
-        let (category_id, id) = parse(category_id, id)?;
-        let stored = store.product(&category_id, &id).await?.ok_or(Obstacle::Race)?;
+        let stored = store.products.item::<Product>(category_id, id).await?;
+        let stored = stored.ok_or(Obstacle::Race)?;
         let mut product = stored.item.clone();
         for (kind, copy) in stored.item.labels() {
-            let found = store.label(kind, &copy.id).await?;
+            let found = store.labels.slot::<Label>(kind, &copy.id).await?;
             let label = store.restore_label(kind, &copy, found).await?;
             product = product.with_label(&label).unwrap_or(product);
         }
         if product.version > stored.item.version {
-            store.write(product, Some(&stored.etag)).await?;
+            store.products.save(product, Some(&stored.etag)).await?;
         }
         Ok("wrote the names of its labels")
     }
 
     pub(super) async fn end_move(&self, category_id: &str, id: &str) -> RepairResult {
         let store = self.store.latest_committed();
-        let (category_id, id) = parse(category_id, id)?;
-        let product = store.product(&category_id, &id).await?.ok_or(Obstacle::Race)?;
-        let departure = product.item.departure.ok_or(Obstacle::Race)?;
-        moves::end(&store, &category_id, &id, &departure).await?;
+        let stored = store.products.item::<Product>(category_id, id).await?;
+        let Product { category_id, id, departure, .. } = stored.ok_or(Obstacle::Race)?.item;
+        moves::end(&store, &category_id, &id, &departure.ok_or(Obstacle::Race)?).await?;
         Ok("ended the move")
     }
-}
-
-fn parse(category_id: &str, id: &str) -> Result<(CategoryId, ProductId), Obstacle> {
-    let category_id = CategoryId::parse(category_id.to_owned()).map_err(|_| Obstacle::Race)?;
-    let id = ProductId::parse(id.to_owned()).map_err(|_| Obstacle::Race)?;
-    Ok((category_id, id))
 }

@@ -10,7 +10,6 @@ use tributary_functions::{
 use crate::{
     WebStore,
     model::{Label, LabelId, LabelKind, Name, PublicLabel},
-    state::LabelSlot,
 };
 
 /// The body: the name of the label.
@@ -27,23 +26,21 @@ pub async fn put_label<Id: LabelId>(
 ) -> Result<ItemResponse<PublicLabel>, ApiError> {
     let label = Label::new(Id::KIND, id.as_ref().to_owned(), name, &command.id);
     retry(async |attempt: Attempt| {
-        let store = store.reading(attempt.reads);
-        let slot = LabelSlot::from_item(store.label(label.kind, id.as_ref()).await?);
-        let written = match command.put(slot, attempt, &label)? {
-            PutStep::Done(written) => written,
+        let labels = store.labels.reading(attempt.reads);
+        let slot = labels.slot::<Label>(Id::KIND, &id).await?;
+        let (item, read, is_new) = match command.put(slot, attempt, &label)? {
+            PutStep::Done(written) => return Ok(answer(&written)),
             PutStep::Edit(found) => {
                 let renamed = found.item.renamed(label.public.name.clone(), &command.id);
-                WrittenItem::edited(store.write_label(renamed, Some(&found.etag)).await?)
+                (renamed, Some(found.etag), false)
             }
-            PutStep::Create(None) => {
-                WrittenItem::created(store.write_label(label.clone(), None).await?)
-            }
-            PutStep::Create(Some(tombstone)) => {
-                let label = label.clone().replacing(&tombstone.item);
-                WrittenItem::created(store.write_label(label, Some(&tombstone.etag)).await?)
+            PutStep::Create(tombstone) => {
+                let (tombstone, etag) = tombstone.map(|it| (it.item, it.etag)).unzip();
+                (label.clone().replacing(tombstone.as_ref()), etag, true)
             }
         };
-        Ok(written.answer(&written.stored.item.public, location))
+        let stored = labels.save(item, read.as_ref()).await?;
+        Ok(answer(&WrittenItem { stored, is_new }))
     })
     .await
 }
@@ -58,12 +55,11 @@ impl DesiredItem<Self> for Label {
     }
 }
 
-fn location(label: &Label) -> String {
-    let list = match label.kind {
-        LabelKind::Category => "categories",
-        LabelKind::Tag => "tags",
-    };
-    format!("/api/{list}/{}", label.public.id)
+fn answer(written: &WrittenItem<Label>) -> ItemResponse<PublicLabel> {
+    written.answer(&written.stored.item.public, |Label { kind, public, .. }| match kind {
+        LabelKind::Category => format!("/api/categories/{}", public.id),
+        LabelKind::Tag => format!("/api/tags/{}", public.id),
+    })
 }
 
 const MAX_COUNTED_PRODUCTS: u32 = 100;
@@ -77,34 +73,29 @@ pub async fn delete_label<Id: LabelId>(
     Params(id): Params<Id>,
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
-    let kind = Id::KIND;
-    let id = id.as_ref();
     retry(async |attempt: Attempt| {
-        let store = store.reading(attempt.reads);
-        let slot = LabelSlot::from_item(store.label(kind, id).await?);
-        let Some(Stored { item: label, etag }) = command.delete(slot, kind.as_str())? else {
+        let labels = store.labels.reading(attempt.reads);
+        let slot = labels.slot::<Label>(Id::KIND, &id).await?;
+        let Some(Stored { item, etag }) = command.delete(slot, Id::KIND.as_str())? else {
             return Ok(StatusCode::NO_CONTENT);
         };
         command.conditions.check(Some(&etag))?;
-        let uses = store.latest_committed().count_uses(kind, id, MAX_COUNTED_PRODUCTS).await?;
+        let latest = store.latest_committed();
+        let uses = latest.count_uses(Id::KIND, id.as_ref(), MAX_COUNTED_PRODUCTS).await?;
         if uses != Some(0) {
-            return Err(ApiError::InUse(in_use(kind, uses)));
+            return Err(ApiError::InUse(in_use(Id::KIND.as_str(), uses)));
         }
-        store.write_label(label.deleted(&command.id), Some(&etag)).await?;
+        labels.save(item.deleted(&command.id), Some(&etag)).await?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await
 }
 
-fn in_use(kind: LabelKind, uses: Option<usize>) -> String {
-    let kind = kind.as_str();
-    match uses {
-        Some(1) => format!("1 product uses this {kind}. Move, edit or delete it first."),
-        Some(uses) => {
-            format!("{uses} products use this {kind}. Move, edit or delete them first.")
-        }
-        None => format!(
-            "More than {MAX_COUNTED_PRODUCTS} products use this {kind}. Move, edit or delete them first."
-        ),
-    }
+fn in_use(kind: &str, uses: Option<usize>) -> String {
+    let number = match uses {
+        Some(1) => return format!("1 product uses this {kind}. Move, edit or delete it first."),
+        Some(uses) => uses.to_string(),
+        None => format!("More than {MAX_COUNTED_PRODUCTS}"),
+    };
+    format!("{number} products use this {kind}. Move, edit or delete them first.")
 }

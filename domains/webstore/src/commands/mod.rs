@@ -2,13 +2,11 @@
 //! is a move, which writes two (`webstore::moves`).
 
 mod labels;
-
 mod move_product;
-mod put_product;
-
 mod orders;
 mod passwords;
 mod put_customer;
+mod put_product;
 
 pub use labels::{delete_label, put_label};
 pub use move_product::{delete_product, move_product};

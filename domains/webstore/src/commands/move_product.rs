@@ -8,9 +8,7 @@ use tributary_functions::{
 
 use crate::{
     WebStore,
-    model::{
-        CategoryId, LabelKind, Product, ProductDeparture, ProductId, ProductItem, PublicProduct,
-    },
+    model::{CategoryId, Product, ProductArrival, ProductDeparture, ProductId, PublicProduct},
     moves::{self, MoveOutcome},
     state::ProductSlot,
 };
@@ -34,16 +32,18 @@ pub async fn move_product(
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
     retry(async |attempt: Attempt| {
         let store = store.reading(attempt.reads);
-        match store.product_item(&from, &id).await? {
-            Some(Stored { item: ProductItem::Product(product), etag }) => {
-                begin(&store, &conditions, Stored { item: *product, etag }, &to).await
-            }
-            left => {
-                let left = left.map(|it| it.item);
-                let product = moved_before(&store, left, (&from, &id), &to).await?;
-                product.map(|it| answer(&it)).ok_or_else(|| conditions.missing("product"))
-            }
-        }
+        let has_left = match store.products.slot(&from, &id).await? {
+            ProductSlot::Live(product) => return begin(&store, &conditions, product, &to).await,
+            ProductSlot::Deleted(tombstone) => tombstone.item.moved_to.as_ref() == Some(&to),
+            ProductSlot::Empty => false,
+        };
+        // A repeated move: the product has come from the old category, and is in the new one.
+        let has_come = |arrival: &ProductArrival| arrival.accepted && arrival.from == from;
+        let product = store.products.item::<Product>(&to, &id).await?;
+        let product = product
+            .filter(|it| has_left || it.item.arrival.as_ref().is_some_and(has_come))
+            .ok_or_else(|| conditions.missing("product"))?;
+        Ok(answer(&product))
     })
     .await
 }
@@ -54,9 +54,8 @@ async fn begin(
     Stored { item: product, etag }: Stored<Product>,
     to: &CategoryId,
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
-    let from = &product.category_id;
-    let id = &product.id;
-    if let Some(departure) = &product.departure {
+    let Product { category_id: from, id, departure, .. } = &product;
+    if let Some(departure) = departure {
         // An earlier attempt or another caller has begun this move, or another one, which ends first.
         let outcome = moves::end(store, from, id, departure).await?;
         return if departure.to == *to {
@@ -70,18 +69,14 @@ async fn begin(
         store.reads.confirmed()?;
         return Ok(answer(&Stored { item: product, etag }));
     }
-    let category = async {
-        let label = store.live_label(LabelKind::Category, to.as_str()).await?;
-        label.ok_or(ApiError::NotFound("category"))
-    };
-    let target = async { Ok(store.product_item(to, id).await?) };
-    let (category, target) = futures::try_join!(category, target)?;
-    if target.as_ref().is_some_and(|target| matches!(target.item, ProductItem::Product(_))) {
+    let target = async { Ok(store.products.slot(to, id).await?) };
+    let (category, target) = futures::try_join!(store.label(to), target)?;
+    if matches!(target, ProductSlot::Live(_)) {
         return Err(PRODUCT_ID_TAKEN);
     }
     let departure = ProductDeparture::new(to, &category.item);
     let product = product.with_departure(Some(departure.clone()));
-    let source = store.write(product, Some(&etag)).await?;
+    let source = store.products.save(product, Some(&etag)).await?;
     answered(moves::end_from(store, source, &departure, target).await?)
 }
 
@@ -96,25 +91,6 @@ fn answered(outcome: MoveOutcome) -> Result<ItemResponse<PublicProduct>, ApiErro
     }
 }
 
-/// Returns the product of a repeated move: it has come from the old category, and is in the new one.
-/// `left` is the item in the old category.
-async fn moved_before(
-    store: &WebStore,
-    left: Option<ProductItem>,
-    (from, id): (&CategoryId, &ProductId),
-    to: &CategoryId,
-) -> Result<Option<Stored<Product>>, ApiError> {
-    let has_left = match &left {
-        Some(ProductItem::DeletedProduct(tombstone)) => tombstone.moved_to.as_ref() == Some(to),
-        _ => false,
-    };
-    let has_come = |product: &Product| {
-        let arrival = product.arrival.as_ref();
-        has_left || arrival.is_some_and(|arrival| arrival.accepted && arrival.from == *from)
-    };
-    Ok(store.product(to, id).await?.filter(|product| has_come(&product.item)))
-}
-
 fn answer(product: &Stored<Product>) -> ItemResponse<PublicProduct> {
     http::item(StatusCode::OK, &product.item.public(), &product.etag)
 }
@@ -127,7 +103,7 @@ pub async fn delete_product(
 ) -> Result<StatusCode, ApiError> {
     retry(async |attempt: Attempt| {
         let store = store.reading(attempt.reads);
-        let slot = ProductSlot::from_item(store.product_item(&category_id, &id).await?);
+        let slot = store.products.slot::<Product>(&category_id, &id).await?;
         let Some(Stored { item: product, etag }) = command.delete(slot, "product")? else {
             return Ok(StatusCode::NO_CONTENT);
         };
@@ -137,7 +113,7 @@ pub async fn delete_product(
             moves::end(&store, &category_id, &id, departure).await?;
             return Err(StoreError::race(false).into());
         }
-        store.write(product.deleted(&command.id), Some(&etag)).await?;
+        store.products.save(product.deleted(&command.id), Some(&etag)).await?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await

@@ -46,11 +46,10 @@ pub async fn create_order(
         let Some(order) = new.priced(id.clone(), customer_id.clone(), &products) else {
             // A product may have been deleted since an earlier request with this key, and the order as
             // well: a replica that is behind still has it.
-            let known = match &key {
-                Some(_) => store.latest_committed().order(&customer_id, &id).await?,
-                None => None,
-            };
-            let known = known.ok_or(ApiError::NotFound("product"))?;
+            let none = ApiError::NotFound("product");
+            let Some(_) = &key else { return Err(none) };
+            let orders = store.latest_committed().customers;
+            let known = orders.item::<SalesOrder>(&customer_id, &id).await?.ok_or(none)?;
             return if is_same(&known.item) { Ok(known) } else { Err(KEY_USED) };
         };
         let request = FamilyRequest::new(&command, reads);

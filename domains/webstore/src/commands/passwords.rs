@@ -2,14 +2,14 @@
 
 use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
-    cosmos::{Attempt, Reads, retry},
+    cosmos::{Attempt, retry},
     engines::counted_children::FamilyRequest,
     http::{Actor, ApiError, ItemCommand, JsonBody, Params, from_form},
 };
 
 use crate::{
     WebStore,
-    model::{CustomerEdit, CustomerId, HashError, Password, PasswordHash},
+    model::{Customer, CustomerEdit, CustomerId, HashError, Password, PasswordHash},
 };
 
 from_form!(Password: text("password", Password::parse));
@@ -30,7 +30,7 @@ pub async fn put_password(
         let request = if conditions.is_empty() {
             FamilyRequest::new(&command.id, reads)
         } else {
-            let stored = store.customer(&id).await?;
+            let stored = store.customers.item::<Customer>(&id, &id).await?;
             let stored = stored.ok_or_else(|| conditions.missing("customer"))?;
             if stored.item.recent.knows(&command.id) {
                 return Ok(StatusCode::NO_CONTENT);
@@ -62,7 +62,7 @@ pub async fn verify_password(
     JsonBody(password): JsonBody<Password>,
 ) -> Result<StatusCode, ApiError> {
     actor.must_be(id.as_str())?;
-    let stored = store.reading(Reads::Latest).customer(&id).await?;
+    let stored = store.latest_committed().customers.item::<Customer>(&id, &id).await?;
     let known = stored.and_then(|stored| stored.item.password);
     let compare = move || PasswordHash::matches(known.as_ref(), &password);
     if store.hashing.run(compare).await.map_err(not_hashed)? {

@@ -1,6 +1,6 @@
 //! `PUT /categories/{categoryId}/products/{productId}`.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use axum::extract::State;
 use tributary_functions::{
@@ -12,11 +12,10 @@ use tributary_functions::{
 use crate::{
     WebStore,
     model::{
-        CategoryId, DeletedProduct, Description, Label, LabelCopy, LabelKind, MAX_TAGS, Name,
-        Price, Product, ProductId, ProductText, PublicProduct, Sku, TagId,
+        CategoryId, DeletedProduct, Description, Label, LabelCopy, MAX_TAGS, Name, Price, Product,
+        ProductId, ProductText, PublicProduct, Sku, TagId,
     },
     moves::{self, MoveOutcome},
-    state::ProductSlot,
 };
 
 from_form!(ProductText {
@@ -41,8 +40,7 @@ pub async fn put_product(
     command: ItemCommand,
     JsonBody(text): JsonBody<ProductText>,
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
-    let target =
-        Mutex::new(EditTarget { category_id: category_id.clone(), follows: Follows::OwnEdit });
+    let target = Mutex::new((category_id.clone(), Follows::OwnEdit));
     let put = PutProduct { category_id, id, text: text.each_tag_once(), command, target };
     retry(async |attempt: Attempt| {
         let written = put.save(&store.reading(attempt.reads), attempt).await?;
@@ -54,22 +52,16 @@ pub async fn put_product(
     .await
 }
 
-/// A request to create or edit a product, with the target of its next attempt.
+/// A request to create or edit a product, with the category in which its next attempt looks for the product.
 struct PutProduct {
     category_id: CategoryId,
     id: ProductId,
     text: ProductText,
     command: ItemCommand,
-    target: Mutex<EditTarget>,
+    target: Mutex<(CategoryId, Follows)>,
 }
 
-/// The category in which an attempt looks for the product.
-#[derive(Clone)]
-struct EditTarget {
-    category_id: CategoryId,
-    follows: Follows,
-}
-
+/// Whether an attempt follows a product that has moved out of its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Follows {
     /// Only if this command was carried out before the move.
@@ -88,8 +80,8 @@ impl PutProduct {
         attempt: Attempt,
     ) -> Result<WrittenItem<Product>, ApiError> {
         let Self { id, command: ItemCommand { id: command, conditions }, .. } = self;
-        let EditTarget { category_id, follows } = self.target();
-        let slot = ProductSlot::from_item(store.product_item(&category_id, id).await?);
+        let (category_id, follows) = self.target().clone();
+        let slot = store.products.slot::<Product>(&category_id, id).await?;
         let (tombstone, etag) = match slot.put(command, attempt, self) {
             PutStep::Done(written) => return Ok(written),
             PutStep::Edit(found) => {
@@ -106,32 +98,20 @@ impl PutProduct {
                 Follows::Never => false,
             }
         {
-            return self.follow_to(to);
+            return self.begin_anew(to, Follows::Always);
         }
         if category_id != self.category_id {
-            return self.return_to_request();
+            // The product was deleted in the category to which an attempt has followed it. The next attempt
+            // creates a product, as any `PUT` to an empty slot does, or fails on a condition.
+            return self.begin_anew(&self.category_id, Follows::Never);
         }
         conditions.check(None)?;
-        let product = self.new_product(store, category_id, tombstone.as_ref()).await?;
-        Ok(WrittenItem::created(store.write(product, etag.as_ref()).await?))
-    }
-
-    /// Returns the new product, with the names of its labels.
-    async fn new_product(
-        &self,
-        store: &WebStore,
-        category_id: CategoryId,
-        tombstone: Option<&DeletedProduct>,
-    ) -> Result<Product, ApiError> {
-        let Self { id, text, command, .. } = self;
-        let category = async {
-            let label = store.live_label(LabelKind::Category, category_id.as_str()).await?;
-            label.ok_or(ApiError::NotFound("category"))
-        };
-        let (category, tags) = futures::try_join!(category, tags(store, &text.tag_ids, &[]))?;
+        let tags = tags(store, &self.text.tag_ids, &[]);
+        let (category, tags) = futures::try_join!(store.label(&category_id), tags)?;
         let product =
-            Product::new(id.clone(), category_id, &category.item, text, tags, &command.id);
-        Ok(tombstone.iter().fold(product, |product, it| product.replacing(it)))
+            Product::new(id.clone(), category_id, &category.item, &self.text, tags, command);
+        let product = product.over(tombstone.as_ref());
+        Ok(WrittenItem::created(store.products.save(product, etag.as_ref()).await?))
     }
 
     /// Edits a product that an attempt has found. A departing product ends its move first.
@@ -142,14 +122,12 @@ impl PutProduct {
     ) -> Result<Stored<Product>, ApiError> {
         let Self { id, text, command, .. } = self;
         let product = &found.item;
-        self.follow_always();
+        self.target().1 = Follows::Always;
         if let Some(departure) = &product.departure {
-            let from = &product.category_id;
-            return match moves::end(store, from, id, departure).await? {
-                MoveOutcome::Arrived(_) => self.follow_to(&departure.to),
-                MoveOutcome::Refused | MoveOutcome::CategoryFull(_) | MoveOutcome::AlreadyEnded => {
-                    Err(StoreError::race(false).into())
-                }
+            let outcome = moves::end(store, &product.category_id, id, departure).await?;
+            return match outcome {
+                MoveOutcome::Arrived(_) => self.begin_anew(&departure.to, Follows::Always),
+                _ => Err(StoreError::race(false).into()),
             };
         }
         if product.has_text(text) {
@@ -158,33 +136,16 @@ impl PutProduct {
         }
         let tags = tags(store, &text.tag_ids, &product.tags).await?;
         let edited = product.edited(text, tags, &command.id);
-        Ok(store.write(edited, Some(&found.etag)).await?)
+        Ok(store.products.save(edited, Some(&found.etag)).await?)
     }
 
-    fn target(&self) -> EditTarget {
-        self.target.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn target(&self) -> MutexGuard<'_, (CategoryId, Follows)> {
+        self.target.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that an attempt has seen the product in its target.
-    fn follow_always(&self) {
-        self.target.lock().unwrap_or_else(PoisonError::into_inner).follows = Follows::Always;
-    }
-
-    /// Ends an attempt whose product has moved. The next attempt edits it in its new category.
-    fn follow_to<T>(&self, category_id: &CategoryId) -> Result<T, ApiError> {
-        self.begin_anew(category_id, Follows::Always)
-    }
-
-    /// Ends an attempt whose product was deleted in the category to which it was followed. The next
-    /// attempt creates a product in the category of the request, as any `PUT` to an empty slot does,
-    /// or fails on a condition.
-    fn return_to_request<T>(&self) -> Result<T, ApiError> {
-        self.begin_anew(&self.category_id, Follows::Never)
-    }
-
+    /// Ends an attempt. The next one looks for the product in this category.
     fn begin_anew<T>(&self, category_id: &CategoryId, follows: Follows) -> Result<T, ApiError> {
-        let target = EditTarget { category_id: category_id.clone(), follows };
-        *self.target.lock().unwrap_or_else(PoisonError::into_inner) = target;
+        *self.target() = (category_id.clone(), follows);
         Err(StoreError::race(false).into())
     }
 }

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
-    engines::idempotency::{RecentCommands, remembers},
-    values::{self, Timestamp, check_length, item_types, length_rule},
+    projection::{item, items},
+    values::{self, Timestamp, check_length, length_rule},
 };
 
 use super::{CustomerId, PasswordHash, SalesOrder};
@@ -20,31 +20,23 @@ values::checked_text!(
     PhoneNumber, "+1 555 0100", length_rule(0..=40);
 
     /// An e-mail address: at most 254 characters with one `@` inside.
-    EmailAddress, "ann@example.com", |text| {
-        let parts: Vec<&str> = text.split('@').collect();
-        match parts.as_slice() {
-            [name, host]
-                if !name.is_empty() && !host.is_empty() && check_length(&text, 3, 254).is_ok() =>
-            {
-                Ok(text)
-            }
-            _ => Err("must be an e-mail address of at most 254 characters, with one '@' inside".into()),
-        }
+    EmailAddress, "ann@example.com", |text| match text.split_once('@') {
+        Some((name, host))
+            if ![name, host].contains(&"") && !host.contains('@')
+                && check_length(&text, 3, 254).is_ok() => Ok(text),
+        _ => Err("must be an e-mail address of at most 254 characters, with one '@' inside".into()),
     }
 );
 
 pub const MAX_ADDRESSES: usize = 10;
 
 /// The items of the container `customer`, as commands read and write them.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
+#[items]
 pub enum CustomerItem {
     /// A customer, with the hash of the password.
     Customer(Box<Customer>),
     SalesOrder(SalesOrder),
 }
-
-item_types!(CustomerItem: Customer(Customer), SalesOrder(SalesOrder));
 
 /// An item of the container `customer`, read for the fields of `T` only: a type without a password.
 #[derive(Debug, Clone, Deserialize)]
@@ -66,19 +58,15 @@ impl<T> CustomerView<T> {
 
 /// A customer as it is stored. Answers, copies and findings are made of [`PublicCustomer`], which has
 /// no field for a password.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[item(CustomerItem, id = customer_id, version, recent)]
 pub struct Customer {
     #[serde(flatten)]
     pub public: PublicCustomer,
-    pub version: u64,
     /// Equal to `creationDate`. Orders are listed by their `orderDate` together with their customer,
     /// and a composite index may leave out items that lack one of its properties.
     order_date: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<PasswordHash>,
-    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
-    pub recent: RecentCommands,
 }
 
 /// A customer, as the API shows it.
@@ -144,23 +132,14 @@ pub enum CustomerEdit {
 impl Customer {
     pub fn new(id: CustomerId, details: CustomerDetails) -> Self {
         let creation_date = Timestamp::now();
-        Self {
-            public: PublicCustomer {
-                id: id.clone(),
-                customer_id: id,
-                details,
-                sales_order_count: 0,
-                creation_date,
-            },
-            version: 1,
-            order_date: creation_date,
-            password: None,
-            recent: RecentCommands::default(),
-        }
+        let customer_id = id.clone();
+        let public =
+            PublicCustomer { id, customer_id, details, sales_order_count: 0, creation_date };
+        Self::first(public, creation_date, None)
     }
 
     pub fn with_order_count(&self, sales_order_count: u64) -> Self {
-        let mut customer = Self { version: self.version + 1, ..self.clone() };
+        let mut customer = self.next();
         customer.public.sales_order_count = sales_order_count;
         customer
     }
@@ -174,8 +153,6 @@ impl Customer {
         self
     }
 }
-
-remembers!(Customer);
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! Labels: a label is a category or a tag. Products relocate copies of its name.
+//! Labels: a label is a category or a tag. Products carry copies of its name.
 //!
 //! The container of labels is `productMeta`, and the projection of their names is `LabelNames`. Both
 //! names are stored, deployed or a part of the API, and stay. Messages to callers say "category" or
@@ -9,13 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{CategoryId, TagId};
 use tributary_functions::{
-    engines::{
-        idempotency::{RecentCommands, RemembersCommands, remembers},
-        name_list::sort_key,
-        tombstone,
-    },
-    projection::{Origin, fan_out::Continuation},
-    values::{self, CommandId, item_types, length_rule},
+    engines::{idempotency::RemembersCommands, name_list::sort_key},
+    projection::{fan_out::Continuation, item, items},
+    values::{self, CommandId, length_rule},
 };
 
 values::checked_text!(
@@ -48,6 +44,12 @@ impl LabelKind {
     }
 }
 
+impl AsRef<str> for LabelKind {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
 pub trait LabelId: AsRef<str> + Send + Sync {
     const KIND: LabelKind;
 }
@@ -61,8 +63,7 @@ impl LabelId for TagId {
 }
 
 /// The items of the container `productMeta`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "camelCase")]
+#[items(partition_key = "type", tag = "state")]
 pub enum LabelItem {
     Live(Label),
     Deleted(DeletedLabel),
@@ -70,8 +71,12 @@ pub enum LabelItem {
     Renaming(Continuation),
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[item(LabelItem, partition = kind, id = id, version, created_by, tombstone(struct DeletedLabel {
+    #[serde(rename = "type")]
+    kind: LabelKind,
+    id: String,
+    name: Name,
+}))]
 pub struct Label {
     #[serde(rename = "type")]
     pub kind: LabelKind,
@@ -79,10 +84,6 @@ pub struct Label {
     pub public: PublicLabel,
     /// [`Name::sort_key`] of the name.
     pub sort_name: String,
-    pub version: u64,
-    pub created_by: CommandId,
-    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
-    pub recent: RecentCommands,
 }
 
 /// A category or a tag, as the API shows it.
@@ -96,21 +97,6 @@ pub struct PublicLabel {
     pub name: Name,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DeletedLabel {
-    #[serde(rename = "type")]
-    pub kind: LabelKind,
-    pub id: String,
-    pub name: Name,
-    /// One above the version of the label that was deleted.
-    pub version: u64,
-    /// The commands that were lately carried out on the label, the one that deleted it among them.
-    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
-    pub recent: RecentCommands,
-    pub ttl: u32,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LabelCopy {
@@ -119,51 +105,16 @@ pub struct LabelCopy {
     pub version: u64,
 }
 
-item_types!(LabelItem: Live(Label), Deleted(DeletedLabel), Renaming(Continuation));
-
-impl LabelItem {
-    pub fn origin(&self) -> Origin {
-        match self {
-            Self::Live(it) => Origin::new(it.kind.as_str(), &it.public.id, it.version),
-            Self::Deleted(it) => Origin::new(it.kind.as_str(), &it.id, it.version),
-            Self::Renaming(continuation) => continuation.origin(),
-        }
-    }
-}
-
 impl Label {
     pub fn new(kind: LabelKind, id: String, name: Name, command: &CommandId) -> Self {
-        Self {
-            kind,
-            sort_name: name.sort_key(),
-            public: PublicLabel { id, name },
-            version: 1,
-            created_by: command.clone(),
-            recent: RecentCommands::default(),
-        }
+        let sort_name = name.sort_key();
+        Self::first(kind, PublicLabel { id, name }, sort_name, command)
     }
 
-    /// Returns the label in the version after the tombstone that it replaces. Copies of the deleted
-    /// label are older.
-    pub fn replacing(mut self, deleted: &DeletedLabel) -> Self {
-        self.version = deleted.version + 1;
-        self.recent = deleted.recent.clone();
-        self
-    }
-
-    pub fn renamed(mut self, name: Name, command: &CommandId) -> Self {
-        self.sort_name = name.sort_key();
-        self.public.name = name;
-        self.version += 1;
-        self.remembering(command)
-    }
-
-    /// Returns the tombstone of the label after its deletion by this command.
-    pub fn deleted(self, command: &CommandId) -> DeletedLabel {
-        let Self { kind, public: PublicLabel { id, name }, version, recent, .. } =
-            self.remembering(command);
-        let version = version + 1;
-        DeletedLabel { kind, id, name, version, recent, ttl: tombstone::TTL_SECONDS }
+    pub fn renamed(&self, name: Name, command: &CommandId) -> Self {
+        let sort_name = name.sort_key();
+        let public = PublicLabel { name, ..self.public.clone() };
+        Self { public, sort_name, ..self.next() }.remembering(command)
     }
 
     pub fn copy(&self) -> LabelCopy {
@@ -172,14 +123,11 @@ impl Label {
     }
 }
 
-remembers!(DeletedLabel);
-remembers!(created_by: Label);
-
 impl DeletedLabel {
     /// Returns the deleted label again, since a product uses it.
     pub fn restored(&self) -> Label {
-        let command = CommandId::fresh();
-        Label::new(self.kind, self.id.clone(), self.name.clone(), &command).replacing(self)
+        let label = Label::new(self.kind, self.id.clone(), self.name.clone(), &CommandId::fresh());
+        label.replacing(Some(self))
     }
 }
 

@@ -5,7 +5,7 @@
 //! digits, and its shortest text is the decimal that it was made from. So an amount has at most 15
 //! digits, and it is whole cents again before any computation.
 
-use std::{borrow::Cow, fmt, iter::Sum, ops::RangeInclusive};
+use std::{borrow::Cow, iter::Sum, ops::RangeInclusive};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
@@ -17,24 +17,20 @@ use tributary_functions::values::Invalid;
 const MAX_DIGITS: usize = 15;
 
 /// An amount of at most 9,999,999,999,999.99.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Deserialize)]
 #[serde(try_from = "Number")]
 pub struct Money {
     cents: u64,
 }
 
 /// A price: 0 to 1,000,000.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Money", into = "Money")]
 #[schemars(example = 19.9, extend("maximum" = Price::MAX.cents / 100))]
 pub struct Price(Money);
 
 /// The number of pieces in a line of an order: 1 to 1,000.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Money", into = "Money")]
 #[schemars(example = 2, extend(
     "type" = "integer", "minimum" = Quantity::RANGE.start(), "maximum" = Quantity::RANGE.end(),
@@ -51,9 +47,8 @@ impl Money {
 
     /// Reads a decimal number as JSON writes it: `19.9`, `1990e-2`.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        cents(text)
-            .map(|cents| Self { cents })
-            .ok_or_else(|| "must be a number from 0 with at most two decimals".into())
+        let rule = "must be a number from 0 with at most two decimals";
+        cents(text).map(|cents| Self { cents }).ok_or_else(|| rule.into())
     }
 
     pub fn cents(self) -> u64 {
@@ -91,12 +86,6 @@ fn cents(text: &str) -> Option<u64> {
     significant.parse::<u64>().ok()?.checked_mul(power)
 }
 
-impl fmt::Display for Money {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:02}", self.cents / 100, self.cents % 100)
-    }
-}
-
 /// An amount is a number with at most two decimals.
 impl JsonSchema for Money {
     fn inline_schema() -> bool {
@@ -116,8 +105,7 @@ impl JsonSchema for Money {
 /// are 50,000,000,000.
 impl Sum for Money {
     fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
-        let cents = amounts.fold(0_u64, |sum, amount| sum.saturating_add(amount.cents));
-        Self::from_cents(cents)
+        Self::from_cents(amounts.fold(0, |sum: u64, amount| sum.saturating_add(amount.cents)))
     }
 }
 
@@ -211,20 +199,15 @@ mod tests {
 
     #[test]
     fn a_price_is_a_decimal_with_at_most_two_places() {
-        for (text, cents) in [
-            ("0", 0),
-            ("-0", 0),
-            ("0e999999999999", 0),
-            ("19.99", 1_999),
-            ("19.9", 1_990),
-            ("19.990", 1_999),
-            ("1999e-2", 1_999),
-            ("1.999E+1", 1_999),
-            ("1e6", 100_000_000),
-            ("1000000.00", 100_000_000),
+        for (texts, cents) in [
+            ("0 -0 0e999999999999", 0),
             ("0.01", 1),
+            ("19.99 19.990 1999e-2 1.999E+1", 1_999),
+            ("1e6 1000000.00", 100_000_000),
         ] {
-            assert_eq!(Price::parse(text).map(|Price(money)| money.cents), Ok(cents), "{text}");
+            for text in texts.split(' ') {
+                assert_eq!(Price::parse(text).map(|Price(money)| money.cents), Ok(cents), "{text}");
+            }
         }
         for text in "-1 0.001 0.1000000000000000055 1000000.01 1e7 1e-3 1e99999999999 1e-2147483648 1e2147483647 .5 NaN inf 1.5.5 1e 0x10 ٣".split(' ').chain([""]) {
             assert!(Price::parse(text).is_err(), "{text}");
@@ -236,8 +219,7 @@ mod tests {
         for text in ["1", "1.0", "10e-1", "1000", "1e3"] {
             assert!(Quantity::parse(text).is_ok(), "{text}");
         }
-        for text in ["0", "1001", "1001.0", "-1", "1.5", "1.01", "99999999999999999999", "65537e2"]
-        {
+        for text in "0 1001 1001.0 -1 1.5 1.01 99999999999999999999 65537e2".split(' ') {
             assert!(Quantity::parse(text).is_err(), "{text}");
         }
     }
@@ -248,7 +230,6 @@ mod tests {
             let money = Money { cents };
             let text = serde_json::to_string(&money).unwrap();
             prop_assert_eq!(Money::parse(&text).unwrap(), money);
-            prop_assert_eq!(Money::parse(&money.to_string()).unwrap(), money);
             // Through a value of JSON, as the store returns it.
             let value: Value = serde_json::from_str(&text).unwrap();
             prop_assert_eq!(serde_json::from_value::<Money>(value).unwrap(), money);

@@ -5,14 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CategoryId, CustomerId, Money, Name, OrderId, Price, ProductId, Quantity, Sku};
-use tributary_functions::values::{CommandId, Timestamp};
+use super::{
+    CategoryId, CustomerId, CustomerItem, Money, Name, OrderId, Price, ProductId, Quantity, Sku,
+};
+use tributary_functions::{
+    projection::item,
+    values::{CommandId, Timestamp},
+};
 
 pub const MAX_LINES: usize = 50;
 
 /// An order as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[item(CustomerItem, partition = customer_id, id = id)]
 pub struct SalesOrder {
     #[serde(flatten)]
     pub public: PublicOrder,
@@ -124,59 +128,5 @@ impl NewOrder {
         let order_date = Timestamp::now();
         let public = PublicOrder { id, customer_id, order_date, items, total };
         Some(SalesOrder { public, request: self.digest() })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{from_value, json};
-
-    use super::*;
-
-    fn line(category: &str, product: &str, quantity: u64) -> NewOrderLine {
-        NewOrderLine {
-            product_id: ProductId::parse(product.into()).unwrap(),
-            category_id: CategoryId::parse(category.into()).unwrap(),
-            quantity: Quantity::parse(&quantity.to_string()).unwrap(),
-        }
-    }
-
-    fn products(known: &[(&str, &str, f64)]) -> OrderedProducts {
-        let product = |(category, id, price): &(&str, &str, f64)| {
-            let category = CategoryId::parse((*category).into()).unwrap();
-            let product = json!({"id": id, "sku": "S", "name": category.as_str(), "price": price});
-            let product: OrderedProduct = from_value(product).unwrap();
-            ((category, product.id.clone()), product)
-        };
-        known.iter().map(product).collect()
-    }
-
-    #[test]
-    fn two_lines_may_name_one_product_and_two_categories_one_id() {
-        let order = NewOrder(vec![line("a", "1", 2), line("b", "1", 1), line("a", "1", 3)]);
-        let known = products(&[("a", "1", 0.1), ("b", "1", 19.99)]);
-        let id = OrderId::parse("1".into()).unwrap();
-        let ann = CustomerId::parse("ann".into()).unwrap();
-        let priced = order.priced(id, ann.clone(), &known).unwrap().public;
-        assert_eq!(priced.total, Money::from_cents(2_049));
-        let lines: Vec<_> = priced.items.iter().map(|line| line.name.as_str()).collect();
-        assert_eq!(lines, ["a", "b", "a"]);
-        let some = products(&[("a", "1", 0.1)]);
-        assert_eq!(order.priced(OrderId::parse("1".into()).unwrap(), ann, &some), None);
-    }
-
-    #[test]
-    fn orders_with_other_lines_have_other_digests() {
-        let order = NewOrder(vec![line("a", "1", 2), line("b", "1", 1)]);
-        assert_eq!(order.digest(), order.clone().digest());
-        for other in [
-            vec![line("b", "1", 1), line("a", "1", 2)],
-            vec![line("a", "1", 2)],
-            vec![line("a", "1", 3), line("b", "1", 1)],
-            vec![line("b", "1", 2), line("b", "1", 1)],
-            vec![line("a", "2", 2), line("b", "1", 1)],
-        ] {
-            assert_ne!(order.digest(), NewOrder(other).digest());
-        }
     }
 }

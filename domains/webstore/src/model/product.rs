@@ -5,14 +5,12 @@ use std::{collections::HashSet, iter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
-    engines::{
-        idempotency::{RecentCommands, RemembersCommands, remembers},
-        tombstone,
-    },
-    values::{self, CommandId, item_types, length_rule},
+    engines::idempotency::RemembersCommands,
+    projection::{item, items},
+    values::{self, CommandId, length_rule},
 };
 
-use super::{CategoryId, Label, LabelCopy, LabelKind, Name, Price, ProductId, TagId};
+use super::{CategoryId, Label, LabelCopy, LabelKind, Name, Price, ProductId, PublicLabel, TagId};
 
 values::checked_text!(
     /// A stock-keeping unit: 1 to 64 characters.
@@ -28,16 +26,25 @@ pub const MAX_TAGS: usize = 50;
 /// ends within minutes.
 const MAX_TAKEN_BACK_MOVES: usize = 8;
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
+#[items(partition_key = "categoryId")]
 pub enum ProductItem {
     Product(Box<Product>),
-    /// The tombstone of a product that was deleted, or moved out of the category.
     DeletedProduct(DeletedProduct),
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[item(ProductItem, partition = category_id, id = id, version, created_by, tombstone(
+    /// Also the tombstone of a product that was moved out of the category.
+    struct DeletedProduct {
+        id: ProductId,
+        category_id: CategoryId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        moved_to: Option<CategoryId> = self.departure.as_ref().map(|it| it.to.clone()),
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arrival: Option<ProductArrival>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        taken_back: Vec<CommandId>,
+    }
+))]
 pub struct Product {
     /// Chosen by the caller; unique within the category.
     pub id: ProductId,
@@ -53,10 +60,6 @@ pub struct Product {
     pub price: Price,
     /// The tags, in the order in which the caller named them.
     pub tags: Vec<LabelCopy>,
-    pub version: u64,
-    pub created_by: CommandId,
-    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
-    pub recent: RecentCommands,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub departure: Option<ProductDeparture>,
     /// The outcome of the last move to this slot.
@@ -97,27 +100,7 @@ pub struct PublicProduct {
     /// The price.
     pub price: Price,
     /// The tags.
-    pub tags: Vec<super::PublicLabel>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DeletedProduct {
-    pub id: ProductId,
-    pub category_id: CategoryId,
-    /// One above the version of the product.
-    pub version: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved_to: Option<CategoryId>,
-    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
-    pub recent: RecentCommands,
-    /// The outcome of the last move to this slot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arrival: Option<ProductArrival>,
-    /// The ids of the last moves from this slot that were taken back.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub taken_back: Vec<CommandId>,
-    pub ttl: u32,
+    pub tags: Vec<PublicLabel>,
 }
 
 /// A move that has begun: the product waits in its old category until it ends.
@@ -142,33 +125,6 @@ pub struct ProductArrival {
     pub accepted: bool,
 }
 
-item_types!(ProductItem: Product(Product), DeletedProduct(DeletedProduct));
-
-impl ProductItem {
-    pub fn key(&self) -> (&CategoryId, &ProductId, u64) {
-        match self {
-            Self::Product(product) => (&product.category_id, &product.id, product.version),
-            Self::DeletedProduct(it) => (&it.category_id, &it.id, it.version),
-        }
-    }
-
-    pub fn arrival(&self) -> Option<&ProductArrival> {
-        match self {
-            Self::Product(product) => product.arrival.as_ref(),
-            Self::DeletedProduct(tombstone) => tombstone.arrival.as_ref(),
-        }
-    }
-
-    /// Returns true if this move from this slot was taken back.
-    pub fn has_taken_back(&self, departure: &ProductDeparture) -> bool {
-        let taken_back = match self {
-            Self::Product(product) => &product.taken_back,
-            Self::DeletedProduct(tombstone) => &tombstone.taken_back,
-        };
-        taken_back.contains(&departure.move_id)
-    }
-}
-
 impl Product {
     /// Creates a product; `tags` are the copies of the tags in `text`.
     pub fn new(
@@ -179,34 +135,31 @@ impl Product {
         tags: Vec<LabelCopy>,
         command: &CommandId,
     ) -> Self {
-        Self {
+        Self::first(
             id,
             category_id,
-            category_name: category.public.name.clone(),
-            category_version: category.version,
-            sku: text.sku.clone(),
-            name: text.name.clone(),
-            sort_name: text.name.sort_key(),
-            description: text.description.clone(),
-            price: text.price,
+            category.public.name.clone(),
+            category.version,
+            text.sku.clone(),
+            text.name.clone(),
+            text.name.sort_key(),
+            text.description.clone(),
+            text.price,
             tags,
-            version: 1,
-            created_by: command.clone(),
-            recent: RecentCommands::default(),
-            departure: None,
-            arrival: None,
-            taken_back: Vec::new(),
-        }
+            None,
+            None,
+            Vec::new(),
+            command,
+        )
     }
 
-    /// Returns the product in the version after the tombstone that it replaces, with the memory of the
-    /// tombstone.
-    pub fn replacing(mut self, deleted: &DeletedProduct) -> Self {
-        self.version = deleted.version + 1;
-        self.recent = deleted.recent.clone();
-        self.arrival.clone_from(&deleted.arrival);
-        self.taken_back.clone_from(&deleted.taken_back);
-        self
+    /// Returns the product in the place of a tombstone, whose moves it remembers, too.
+    pub fn over(self, tombstone: Option<&DeletedProduct>) -> Self {
+        let product = self.replacing(tombstone);
+        let Some(DeletedProduct { arrival, taken_back, .. }) = tombstone.cloned() else {
+            return product;
+        };
+        Self { arrival, taken_back, ..product }
     }
 
     /// Returns true if the product has these fields already.
@@ -221,14 +174,9 @@ impl Product {
 
     /// Returns the product after an edit; `tags` are the copies of the tags in `text`.
     pub fn edited(&self, text: &ProductText, tags: Vec<LabelCopy>, command: &CommandId) -> Self {
-        let mut product = self.next();
-        product.sku.clone_from(&text.sku);
-        product.name.clone_from(&text.name);
-        product.sort_name = text.name.sort_key();
-        product.description.clone_from(&text.description);
-        product.price = text.price;
-        product.tags = tags;
-        product.remembering(command)
+        let ProductText { sku, name, description, price, .. } = text.clone();
+        let sort_name = name.sort_key();
+        Self { sku, name, sort_name, description, price, tags, ..self.next() }.remembering(command)
     }
 
     /// Returns the product with the newer name of a label; `None` if the product has that name or a
@@ -274,28 +222,6 @@ impl Product {
         iter::once((LabelKind::Category, self.category())).chain(tags)
     }
 
-    /// Returns the tombstone of the product after its deletion by this command.
-    pub fn deleted(&self, command: &CommandId) -> DeletedProduct {
-        self.tombstone().remembering(command)
-    }
-
-    pub fn moved(&self, to: &CategoryId) -> DeletedProduct {
-        DeletedProduct { moved_to: Some(to.clone()), ..self.tombstone() }
-    }
-
-    fn tombstone(&self) -> DeletedProduct {
-        DeletedProduct {
-            id: self.id.clone(),
-            category_id: self.category_id.clone(),
-            version: self.version + 1,
-            moved_to: None,
-            recent: self.recent.clone(),
-            arrival: self.arrival.clone(),
-            taken_back: self.taken_back.clone(),
-            ttl: tombstone::TTL_SECONDS,
-        }
-    }
-
     /// Returns the product with the departure of a move that begins, or without one after a refusal.
     pub fn with_departure(&self, departure: Option<ProductDeparture>) -> Self {
         Self { departure, ..self.next() }
@@ -311,20 +237,11 @@ impl Product {
     }
 
     pub fn public(&self) -> PublicProduct {
-        let tags = self
-            .tags
-            .iter()
-            .map(|tag| super::PublicLabel { id: tag.id.clone(), name: tag.name.clone() });
-        PublicProduct {
-            id: self.id.clone(),
-            category_id: self.category_id.clone(),
-            category_name: self.category_name.clone(),
-            sku: self.sku.clone(),
-            name: self.name.clone(),
-            description: self.description.clone(),
-            price: self.price,
-            tags: tags.collect(),
-        }
+        let Self { id, category_id, category_name, sku, name, description, price, tags, .. } =
+            self.clone();
+        let tags = tags.into_iter().map(|LabelCopy { id, name, .. }| PublicLabel { id, name });
+        let tags = tags.collect();
+        PublicProduct { id, category_id, category_name, sku, name, description, price, tags }
     }
 
     pub fn arriving(
@@ -332,16 +249,16 @@ impl Product {
         departure: &ProductDeparture,
         tombstone: Option<&DeletedProduct>,
     ) -> Self {
-        let Self { version, .. } = self.next();
+        let next = self.next();
         Self {
             category_id: departure.to.clone(),
             category_name: departure.category_name.clone(),
             category_version: departure.category_version,
-            version: tombstone.map_or(version, |tombstone| version.max(tombstone.version + 1)),
+            version: tombstone.map_or(0, |it| it.version + 1).max(next.version),
             departure: None,
             arrival: Some(ProductArrival::new(departure, &self.category_id, true)),
-            taken_back: tombstone.map_or(Vec::new(), |tombstone| tombstone.taken_back.clone()),
-            ..self.clone()
+            taken_back: tombstone.map_or(Vec::new(), |it| it.taken_back.clone()),
+            ..next
         }
     }
 
@@ -349,14 +266,7 @@ impl Product {
     pub fn with_refused_arrival(&self, departure: &ProductDeparture, from: &CategoryId) -> Self {
         Self { arrival: Some(ProductArrival::new(departure, from, false)), ..self.next() }
     }
-
-    fn next(&self) -> Self {
-        Self { version: self.version + 1, ..self.clone() }
-    }
 }
-
-remembers!(DeletedProduct);
-remembers!(created_by: Product);
 
 impl ProductDeparture {
     pub fn new(to: &CategoryId, category: &Label) -> Self {

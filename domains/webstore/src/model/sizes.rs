@@ -45,23 +45,22 @@ mod tests {
 
     #[test]
     fn no_item_is_larger_than_its_bound_and_the_bound_is_close() {
-        let id = "a".repeat(ID_BYTES);
+        let text = |length| "\u{1}".repeat(length);
+        let (id, name, sku) = ("a".repeat(ID_BYTES), text(200), text(64));
         let date = "2026-11-21T09:25:54.120Z";
-        let name = "\u{1}".repeat(200);
         let address = json!({"addressLine1": name, "addressLine2": name, "city": name, "state": name,
             "country": name, "zipCode": name});
-        let email = format!("{}@\u{1}", "\u{1}".repeat(252));
+        let email = format!("{}@\u{1}", text(252));
         let customer = json!({"id": id, "customerId": id, "title": name, "firstName": name,
-            "lastName": name, "emailAddress": email, "phoneNumber": "\u{1}".repeat(40),
+            "lastName": name, "emailAddress": email, "phoneNumber": text(40),
             "addresses": vec![address; MAX_ADDRESSES], "salesOrderCount": u64::MAX,
             "creationDate": date});
-        let line = json!({"productId": id, "sku": "\u{1}".repeat(64), "name": name,
+        let line = json!({"productId": id, "sku": sku, "name": name,
             "price": 999_999.99, "quantity": 1_000});
         let order = json!({"id": id, "customerId": id, "orderDate": date,
             "items": vec![line; MAX_LINES], "total": 49_999_999_999.99});
-
         let product = json!({"id": id, "categoryId": id, "categoryName": name,
-            "sku": "\u{1}".repeat(64), "name": name, "description": "\u{1}".repeat(10_000),
+            "sku": sku, "name": name, "description": text(10_000),
             "price": 999_999.99, "tags": vec![json!({"id": id, "name": name}); MAX_TAGS]});
 
         for (size, bound) in [

@@ -1,7 +1,7 @@
 //! The names of labels on the products that repeat them, and deleted labels that a product uses.
 
 use tributary_functions::{
-    cosmos::{Container, Query, Scope, StoreError, Stored},
+    cosmos::{Container, Query, Scope, StoreError},
     projection::{
         Background, Effect, Projection,
         fan_out::{FanOut, FanOutProjection, Update, older_copies},
@@ -11,6 +11,7 @@ use tributary_functions::{
 use crate::{
     WebStore,
     model::{DeletedLabel, Label, LabelCopy, LabelItem, LabelKind, ProductItem},
+    state::LabelSlot,
 };
 
 /// The projection that brings new names to the products (`NamesInProducts`), and restores a
@@ -73,18 +74,16 @@ impl Projection for LabelNames {
 
 impl LabelNames {
     async fn restore_if_used(&self, delivered: &DeletedLabel) -> Result<Effect, StoreError> {
-        let DeletedLabel { kind, id, name, version, .. } = delivered;
-        if self.store.count_uses(*kind, id, 0).await? == Some(0) {
+        let DeletedLabel { kind, id, name, version, .. } = delivered.clone();
+        if self.store.count_uses(kind, &id, 0).await? == Some(0) {
             return Ok(Effect::Unchanged);
         }
-        match self.store.label(*kind, id).await? {
-            Some(Stored { item: LabelItem::Live(_), .. }) => Ok(Effect::Older),
-            found => {
-                let copy = LabelCopy { id: id.clone(), name: name.clone(), version: *version };
-                self.store.restore_label(*kind, &copy, found).await?;
-                Ok(Effect::Applied)
-            }
+        let found = self.store.labels.slot::<Label>(kind, &id).await?;
+        if matches!(found, LabelSlot::Live(_)) {
+            return Ok(Effect::Older);
         }
+        self.store.restore_label(kind, &LabelCopy { id, name, version }, found).await?;
+        Ok(Effect::Applied)
     }
 }
 

@@ -10,10 +10,9 @@ use tributary_functions::{
 
 use crate::{
     WebStore,
-    model::{
-        CategoryId, Label, LabelCopy, LabelItem, LabelKind, Product, ProductId, ProductItem, TagId,
-    },
+    model::{CategoryId, Label, LabelCopy, LabelKind, Product, ProductId, ProductItem, TagId},
     moves::{self, MoveOutcome},
+    state::LabelSlot,
 };
 
 /// The projection that compares products with their labels, and ends moves.
@@ -77,15 +76,11 @@ impl ProductsIntegrity {
         product: &Product,
         labels: &Labels,
     ) -> Result<Effect, StoreError> {
-        let category_id = &product.category_id;
-        let id = &product.id;
-        if let Some(departure) = &product.departure {
-            return match moves::end(&self.0, category_id, id, departure).await? {
-                MoveOutcome::AlreadyEnded => Ok(Effect::Unchanged),
-                MoveOutcome::Arrived(_) | MoveOutcome::Refused | MoveOutcome::CategoryFull(_) => {
-                    Ok(Effect::Applied)
-                }
-            };
+        let Product { category_id, id, departure, .. } = product;
+        if let Some(departure) = departure {
+            let outcome = moves::end(&self.0, category_id, id, departure).await?;
+            let has_ended = matches!(outcome, MoveOutcome::AlreadyEnded);
+            return Ok(if has_ended { Effect::Unchanged } else { Effect::Applied });
         }
         let is_current = |(kind, copy): (LabelKind, LabelCopy)| {
             labels.get(&(kind, copy.id)).is_some_and(|label| label.version <= copy.version)
@@ -98,32 +93,32 @@ impl ProductsIntegrity {
 
     /// Updates the names on a product, in its latest state, and restores its missing labels.
     async fn repair(&self, category_id: &CategoryId, id: &ProductId) -> Result<Effect, StoreError> {
-        let Some(Stored { item: before, etag }) = self.0.product(category_id, id).await? else {
+        let Self(store) = self;
+        let product = async || store.products.item::<Product>(category_id, id).await;
+        let Some(Stored { item: before, etag }) = product().await? else {
             return Ok(Effect::Unchanged);
         };
         let mut labels = Vec::new();
         let mut missing = Vec::new();
         for (kind, copy) in before.labels() {
-            match self.0.label(kind, &copy.id).await? {
-                Some(Stored { item: LabelItem::Live(label), .. }) => labels.push(label),
+            match store.labels.slot::<Label>(kind, &copy.id).await? {
+                LabelSlot::Live(label) => labels.push(label.item),
                 found => missing.push((kind, copy, found)),
             }
         }
         // The product may have lost a tag before the tag was deleted, so it is read again.
         let restores_labels = !missing.is_empty();
-        if restores_labels
-            && self.0.product(category_id, id).await?.map(|now| now.etag) != Some(etag.clone())
-        {
+        if restores_labels && product().await?.is_none_or(|now| now.etag != etag) {
             return Err(StoreError::race(false));
         }
         for (kind, copy, found) in missing {
-            labels.push(self.0.restore_label(kind, &copy, found).await?);
+            labels.push(store.restore_label(kind, &copy, found).await?);
         }
         let renamed = |product: Product, label| product.with_newer_label(label).unwrap_or(product);
         let product = labels.iter().fold(before.clone(), renamed);
         let has_old_names = product.version > before.version;
         if has_old_names {
-            self.0.write(product, Some(&etag)).await?;
+            store.products.save(product, Some(&etag)).await?;
         }
         Ok(if has_old_names || restores_labels { Effect::Applied } else { Effect::Unchanged })
     }
@@ -132,12 +127,11 @@ impl ProductsIntegrity {
         let mut categories = BTreeSet::new();
         let mut tags = BTreeSet::new();
         for product in products {
-            categories.insert(product.category_id.clone());
+            categories.insert(&product.category_id);
             tags.extend(product.tags.iter().filter_map(|tag| TagId::parse(tag.id.clone()).ok()));
         }
-        let category = |id: CategoryId| async move {
-            self.0.live_label(LabelKind::Category, id.as_str()).await
-        };
+        let category =
+            |id| async move { self.0.labels.item::<Label>(LabelKind::Category, &id).await };
         let tags: Vec<TagId> = tags.into_iter().collect();
         let (categories, tags) = futures::try_join!(
             try_join_all(categories.into_iter().map(category)),

@@ -134,8 +134,6 @@ async fn an_order_without_a_customer_is_for_an_operator() {
     world.delete_item("customer", "ann", "ann").await;
     world.delete_item("leaderboard", "customer", "ann").await;
     let found = audit(&world, false).await;
-    assert!(
-        found.len() == 2 && found.iter().all(|found| found.starts_with("orphan ann ")),
-        "{found:?}"
-    );
+    let is_orphan = |found: &String| found.starts_with("orphan ann ");
+    assert!(found.len() == 2 && found.iter().all(is_orphan), "{found:?}");
 }

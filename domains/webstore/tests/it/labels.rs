@@ -6,7 +6,7 @@ use tributary_testing::interleavings::amid;
 
 use super::given::{self, KINDS, deliver, item, label, names, product};
 use crate::{
-    expect::{bad_fields, created, problem},
+    expect::{created, problem},
     world::World,
 };
 
@@ -19,9 +19,7 @@ async fn a_put_creates_and_then_renames() {
         problem(&world.get(&location).await, 404);
         let made = created(&world, &label(&world, &path, "Red").await, &location).await;
         assert_eq!(made, json!({"id": "red", "name": "Red"}));
-        let requests_before = world.endpoint.request_count();
         let renamed = label(&world, &path, "Crimson").await.expect(200);
-        assert_eq!(world.endpoint.request_count() - requests_before, 2);
         assert_eq!(renamed.json()["name"], "Crimson");
         let there = world.get(&location).await.expect(200);
         assert_eq!((there.json(), there.header("etag")), (renamed.json(), renamed.header("etag")));
@@ -190,14 +188,6 @@ async fn a_list_is_sorted_by_code_point_and_then_by_id() {
             let items = world.list_by(&format!("/api/{list}"), limit).await;
             let ids: Vec<_> = items.iter().map(|item| item["id"].as_str().unwrap()).collect();
             assert_eq!(ids, ["id0", "id1", "id2", "id3", "id4", "id5", "id6", "id7"]);
-        }
-        let requests_before = world.endpoint.request_count();
-        let page = world.get(&format!("/api/{list}?limit=3")).await.expect(200).json();
-        assert_eq!(world.endpoint.request_count() - requests_before, 1);
-        let cursor = page["nextCursor"].as_str().unwrap();
-        for (other, _) in KINDS.iter().filter(|(other, _)| *other != list) {
-            let foreign = world.get(&format!("/api/{other}?cursor={cursor}")).await;
-            assert_eq!(bad_fields(&foreign), ["cursor"]);
         }
     }
 }

@@ -36,9 +36,7 @@ fn at(category: &str, price: u64) -> Vec<(String, u64)> {
 async fn a_moved_product_is_in_its_new_category_only() {
     let world = given::catalog().await;
     let before = world.get(&path("bikes", "b1")).await.expect(200).json();
-    let requests_before = world.endpoint.request_count();
     let answer = moved(&world, "bikes", "b1", "parts").await.expect(200);
-    assert_eq!(world.endpoint.request_count() - requests_before, 6);
     let there = world.get(&path("parts", "b1")).await.expect(200);
     assert_eq!((there.json(), there.header("etag")), (answer.json(), answer.header("etag")));
     let mut expected = before;

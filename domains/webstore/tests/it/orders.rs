@@ -96,7 +96,13 @@ async fn the_same_key_and_body_is_the_same_order() {
     for again in [again, without] {
         assert_eq!((again.json(), again.header("etag")), (first.json(), first.header("etag")));
     }
-    for other in [vec![line("c1", "p1", 2)], vec![line("c1", "p1", 2), line("c1", "p2", 2)]] {
+    let [one, two] = lines.clone();
+    for other in [
+        vec![one.clone()],
+        vec![two.clone(), one.clone()],
+        vec![one, line("c1", "p2", 2)],
+        vec![line("c2", "p1", 2), two],
+    ] {
         problem(&order_once(&world, "k", "ann", &other).await, 409);
     }
     assert_eq!(counts(&world, "ann").await, (1, 1));
@@ -104,8 +110,7 @@ async fn the_same_key_and_body_is_the_same_order() {
     // A key belongs to its customer.
     order_once(&world, "k", "bob", &[line("c1", "p1", 1)]).await.expect(201);
     for bad in ["", "ä", &"x".repeat(256)] {
-        let answer = order_once(&world, bad, "ann", &lines).await;
-        assert_eq!(bad_fields(&answer), ["Idempotency-Key"]);
+        assert_eq!(bad_fields(&order_once(&world, bad, "ann", &lines).await), ["Idempotency-Key"]);
     }
 }
 
@@ -138,12 +143,7 @@ async fn a_deleted_order_is_gone_and_not_counted() {
     let world = given::shop().await;
     let first = given::order(&world, "ann").await.expect(201);
     given::order_of(&world, "ann", &[line("c2", "p1", 1)]).await.expect(201);
-    let requests_before = world.endpoint.request_count();
-    let answer = world.delete(first.header("location")).await.expect(204);
-    assert_eq!(
-        (answer.text.as_str(), world.endpoint.requests_since(requests_before).len()),
-        ("", 2)
-    );
+    assert_eq!(world.delete(first.header("location")).await.expect(204).text, "");
     problem(&world.get(first.header("location")).await, 404);
     problem(&world.delete(first.header("location")).await, 404);
     assert_eq!(counts(&world, "ann").await, (1, 1));

@@ -7,7 +7,7 @@ use tributary_local::cosmos::{
 };
 
 use super::given::{self, item, label, path, product};
-use crate::expect::{bad_fields, created, problem};
+use crate::expect::{created, problem};
 
 #[tokio::test]
 async fn a_product_has_the_names_of_its_category_and_its_tags() {
@@ -16,9 +16,7 @@ async fn a_product_has_the_names_of_its_category_and_its_tags() {
         "sku": "S-1", "name": "A bell", "description": "It rings.", "price": 19.99,
         "tagIds": ["red", "new", "red"], "categoryName": "Mine", "version": 9,
     });
-    let requests_before = world.endpoint.request_count();
     let answer = world.put(&path("parts", "bell"), body).await;
-    assert_eq!(world.endpoint.request_count() - requests_before, 4);
     let product = created(&world, &answer, &path("parts", "bell")).await;
     assert_eq!(
         product,
@@ -66,24 +64,6 @@ async fn an_unknown_category_or_tag_is_a_404() {
 }
 
 #[tokio::test]
-async fn a_price_has_at_most_two_decimals() {
-    let world = given::catalog().await;
-    let put = async |body: Value| world.put(&path("bikes", "b2"), body).await;
-    for price in [json!(0.001), json!(1_000_000.01), json!("1"), json!(null)] {
-        let body = json!({"sku": "s", "name": "n", "price": price, "tagIds": []});
-        assert_eq!(bad_fields(&put(body).await), ["price"]);
-    }
-    for (price, description) in [(json!(0), json!("")), (json!(1_000_000), json!(null))] {
-        let body = json!({
-            "sku": "s", "name": "n", "price": price, "tagIds": [], "description": description,
-        });
-        put(body).await;
-        let there = world.get(&path("bikes", "b2")).await.expect(200).json();
-        assert_eq!((&there["price"], &there["description"]), (&price, &description));
-    }
-}
-
-#[tokio::test]
 async fn a_product_has_the_names_of_up_to_50_tags() {
     let world = given::catalog().await;
     let tags: Vec<String> = (0..50).map(|n| format!("t{n}")).collect();
@@ -123,9 +103,7 @@ async fn the_list_of_an_unknown_category_is_a_404_and_that_of_an_empty_category_
 async fn a_deleted_product_is_gone_and_its_id_can_be_used_again() {
     let world = given::catalog().await;
     let bike = path("bikes", "b1");
-    let requests_before = world.endpoint.request_count();
     world.delete(&bike).await.expect(204);
-    assert_eq!(world.endpoint.request_count() - requests_before, 2);
     problem(&world.get(&bike).await, 404);
     problem(&world.delete(&bike).await, 404);
     problem(&given::moved(&world, "bikes", "b1", "parts").await, 404);

@@ -31,7 +31,7 @@ impl<const TAGS: bool> Sources for Labels<TAGS> {
         let command = CommandId::fresh();
         let kind = if TAGS { LabelKind::Tag } else { LabelKind::Category };
         let label = match self.0.get(&source) {
-            Some(label) => label.clone().renamed(name(label.version + 1), &command),
+            Some(label) => label.renamed(name(label.version + 1), &command),
             None => Label::new(kind, format!("l{source}"), name(1), &command),
         };
         self.0.insert(source, label.clone());
@@ -74,11 +74,8 @@ impl<const TAGS: bool> Targets for Products<TAGS> {
         };
         let category_id = CategoryId::parse(category.public.id.clone()).unwrap();
         let product = Product::new(id, category_id, &category, &text, tags, &command);
-        let product = match tombstone.map(|it| serde_json::from_value(it.clone()).unwrap()) {
-            Some(ProductItem::DeletedProduct(tombstone)) => product.replacing(&tombstone),
-            _ => product,
-        };
-        serde_json::to_value(ProductItem::from(product)).unwrap()
+        let tombstone = tombstone.map(|it| serde_json::from_value(it.clone()).unwrap());
+        serde_json::to_value(ProductItem::from(product.over(tombstone.as_ref()))).unwrap()
     }
 
     fn version(target: &Value) -> u64 {

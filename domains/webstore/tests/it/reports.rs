@@ -11,10 +11,7 @@ use crate::{
 #[tokio::test]
 async fn the_leaderboard_follows_orders_and_edits() {
     let world = given::shop().await;
-    assert_eq!(
-        ranking(&world, "leaderboard").await,
-        [("", 0); 0].map(|(id, n)| (id.to_owned(), n))
-    );
+    assert!(ranking(&world, "leaderboard").await.is_empty());
     given::order(&world, "bob").await.expect(201);
     let order = given::order(&world, "ann").await.expect(201);
     given::order(&world, "ann").await.expect(201);
@@ -28,12 +25,9 @@ async fn the_leaderboard_follows_orders_and_edits() {
     world.put("/api/customers/ann", given::details("Anna")).await.expect(200);
     world.settle().await;
     assert_eq!(ranking(&world, "leaderboard").await, two(("bob", 2), ("ann", 1)));
-    for (source, query) in [("leaderboard", "query")] {
-        let path = "/api/reports/top-customers?source=";
-        let copies = world.get(&format!("{path}{source}")).await.expect(200);
-        let customers = world.get(&format!("{path}{query}")).await.expect(200);
-        assert_eq!(copies.json(), customers.json());
-    }
+    let path = "/api/reports/top-customers?source";
+    let copies = world.get(&format!("{path}=leaderboard")).await.expect(200).json();
+    assert_eq!(copies, world.get(&format!("{path}=query")).await.expect(200).json());
 }
 
 /// The ids and counts of a ranking.
@@ -130,15 +124,9 @@ async fn a_report_has_customers_and_counts_and_nothing_private() {
 #[tokio::test]
 async fn a_bad_parameter_is_named() {
     let world = World::new().await;
-    for (query, field) in [
-        ("limit=0", "limit"),
-        ("limit=101", "limit"),
-        ("limit=x", "limit"),
-        ("source=", "source"),
-        ("source=Query", "source"),
-    ] {
+    for query in ["limit=0", "limit=101", "limit=x", "source=", "source=Query"] {
         let answer = world.get(&format!("/api/reports/top-customers?{query}")).await;
-        assert_eq!(bad_fields(&answer), [field]);
+        assert_eq!(bad_fields(&answer), [query.split_once('=').unwrap().0]);
     }
     assert_eq!(ranking(&world, "query").await, []);
 }
