@@ -255,7 +255,9 @@ fn property(own: &[Field], name: &Ident) -> Result<TokenStream> {
     if own.iter().any(|field| field.ident.as_ref() == Some(name)) {
         return Ok(quote!(self.#name));
     }
-    let is_flat = |it: &Attribute| it.to_token_stream().to_string().contains("flatten");
+    let is_flat = |it: &Attribute| {
+        it.path().is_ident("serde") && it.to_token_stream().to_string().contains("flatten")
+    };
     let Some(flat) = own.iter().find(|field| field.attrs.iter().any(is_flat)) else {
         let missing = format!("the item has no field `{name}`, and none that is flattened");
         return Err(Error::new(name.span(), missing));
