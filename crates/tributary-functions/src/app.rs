@@ -20,17 +20,18 @@ use crate::{
     config::{ConfigError, Settings},
     cosmos::{Container, Cosmos, Limits, Reason, StoreError},
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
-    domain::{BuildDomain, BuildSignIn, Context, Domain, Timer, bind},
+    domain::{Context, Domain, Timer, bind},
     http::{
-        Admission, AuthLevel, Authentication, COSTS_ROUTE, CalledFunctions, Consistency, ErrorForm,
-        Footprint, HttpFunction, SignIn, SignedInBy, WorkQueue, admit, answered, catch_panics,
-        consistent, delete, get, method_not_allowed, no_such_route, post,
+        Admission, AuthLevel, Authentication, COSTS_ROUTE, CalledFunctions, Consistency, Footprint,
+        HttpFunction, SignIn, SignedInBy, WorkQueue, admit, answered, catch_panics, consistent,
+        delete, get, method_not_allowed, no_such_route, post,
     },
     operator::{
         AFTER, FORCE, cancel_rebuild, get_projection, list_costs, list_projections,
         pause_projection, rebuild_projection, release_lease, resume_projection,
     },
     page::{OF_API, OF_APP, PlacedPage, WebPage},
+    program::Program,
     projection::{Background, DeadLetter, Projections, lag::measure_lag},
     rebuild::Rebuilds,
     telemetry,
@@ -107,12 +108,9 @@ pub struct App {
     projections: Projections,
     rebuilds: Rebuilds,
     page: Option<PlacedPage>,
+    layer: fn(Router) -> Router,
     options: AppOptions,
 }
-
-/// The web page, the measured costs, the form of errors and the sign-in of a program.
-pub(crate) type ProgramParts =
-    (Option<&'static WebPage>, &'static str, ErrorForm, Option<BuildSignIn>);
 
 fn functions_without_request(domain: &Domain) -> Vec<&'static str> {
     let projections = domain.projections.iter().map(|projection| projection.function());
@@ -124,17 +122,17 @@ fn functions_without_request(domain: &Domain) -> Vec<&'static str> {
 impl App {
     #[expect(clippy::large_types_passed_by_value, reason = "once in the life of the process")]
     pub(crate) fn new(
-        domains: &[BuildDomain],
-        (page, costs, errors, sign_in): ProgramParts,
+        program: &Program,
         cosmos: &Arc<Cosmos>,
         options: AppOptions,
         settings: Settings<'_>,
     ) -> Result<Self, ConfigError> {
+        let &Program { page, costs, errors, sign_in, layer, .. } = program;
         let background = &Background::new(options.background);
         let clock = options.clock;
         let context = Context { cosmos, background, settings, clock };
         let domains: Vec<Domain> =
-            domains.iter().map(|build| build(&context)).collect::<Result<_, _>>()?;
+            program.domains.iter().map(|build| build(&context)).collect::<Result<_, _>>()?;
         let has_sign_in = sign_in.is_some();
         let authentication = || Ok(Arc::new(options.authentication) as Arc<dyn SignIn>);
         let sign_in = sign_in.map_or_else(authentication, |build| build(&context))?;
@@ -164,7 +162,7 @@ impl App {
         });
         shared.push(document.with_state(Arc::clone(&openapi)));
         let page = page.map(|page| PlacedPage { page, place: &OF_APP });
-        Ok(Self { domains, shared, openapi, sign_in, projections, rebuilds, page, options })
+        Ok(Self { domains, shared, openapi, sign_in, projections, rebuilds, page, layer, options })
     }
 
     /// Returns the OpenAPI 3.1 document of all HTTP functions.
@@ -294,7 +292,8 @@ impl App {
             self.openapi.has_sign_in || self.options.authentication == Authentication::EasyAuth;
         let captures = self.projections.eager().captures();
         let pages = self.pages().map(PlacedPage::router).fold(Router::new(), Router::merge);
-        self.http_functions()
+        let router = self
+            .http_functions()
             .cloned()
             .fold(pages, |router, function| {
                 let route = function.route;
@@ -317,7 +316,8 @@ impl App {
                 router.route(route, handler)
             })
             .method_not_allowed_fallback(method_not_allowed)
-            .fallback(no_such_route)
+            .fallback(no_such_route);
+        (self.layer)(router)
             .layer(middleware::from_fn(catch_panics))
             .layer(middleware::from_fn_with_state((called, self.openapi.errors), answered))
     }

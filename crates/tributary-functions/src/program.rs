@@ -11,6 +11,7 @@ use std::{
     sync::Arc,
 };
 
+use axum::Router;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use custom_handler::Shutdown;
 use tokio::runtime::{Builder, Runtime};
@@ -33,11 +34,12 @@ use crate::{
 #[must_use = "a program does nothing until it runs"]
 pub struct Program {
     brand: Brand,
-    domains: Vec<BuildDomain>,
-    page: Option<&'static WebPage>,
-    costs: &'static str,
-    errors: ErrorForm,
-    sign_in: Option<BuildSignIn>,
+    pub(crate) domains: Vec<BuildDomain>,
+    pub(crate) page: Option<&'static WebPage>,
+    pub(crate) costs: &'static str,
+    pub(crate) errors: ErrorForm,
+    pub(crate) sign_in: Option<BuildSignIn>,
+    pub(crate) layer: fn(Router) -> Router,
 }
 
 /// The handler of the function app
@@ -64,7 +66,9 @@ impl Program {
     pub fn new(name: &'static str, version: &'static str) -> Self {
         let errors = ErrorForm::of::<Problem>();
         let brand = Brand { name, version };
-        Self { brand, domains: Vec::new(), page: None, costs: "{}", errors, sign_in: None }
+        let (page, sign_in) = (None, None);
+        let layer = |router| router;
+        Self { brand, domains: Vec::new(), page, costs: "{}", errors, sign_in, layer }
     }
 
     /// Adds a domain.
@@ -96,6 +100,12 @@ impl Program {
         Self { sign_in: Some(build), ..self }
     }
 
+    /// Sets layers of the app's own (`router.layer(…)`, of `tower` or axum) around all functions. The log line, the
+    /// form of errors and the catch of panics are outside of them, and admission control and budgets inside.
+    pub fn layer(self, layer: fn(Router) -> Router) -> Self {
+        Self { layer, ..self }
+    }
+
     /// Builds the app on a database, without a request to the store.
     pub fn build(
         &self,
@@ -104,8 +114,7 @@ impl Program {
         settings: Settings<'_>,
     ) -> Result<App, ConfigError> {
         brand::set(self.brand);
-        let parts = (self.page, self.costs, self.errors, self.sign_in);
-        App::new(&self.domains, parts, cosmos, options, settings)
+        App::new(self, cosmos, options, settings)
     }
 
     /// Builds the app without a store, to read its declarations. Every request to the store fails.

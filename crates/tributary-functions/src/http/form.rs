@@ -245,15 +245,41 @@ impl<'a> Form<'a> {
     ) -> Option<Vec<T>> {
         let elements = self.list(field, true, &length, Form::schema_of::<T>)??;
         let taken = elements.into_iter().enumerate().map(|(index, raw)| {
-            let text = self.note(&format!("{field}[{index}]"), object(raw))?;
-            let prefix = format!("{}{field}[{index}].", self.prefix);
-            let max_errors = self.max_errors - self.errors.len();
-            let mut form = Form { prefix, max_errors, ..Form::new(text) };
-            let taken = T::from_form(&mut form);
-            self.errors.append(&mut form.errors);
-            taken
+            let place = format!("{field}[{index}]");
+            let text = self.note(&place, object(raw))?;
+            self.fields(&place, text)
         });
         all(taken)
+    }
+
+    /// Takes a required object, such as the envelope of a body. The errors name its fields with a dot:
+    /// `article.title`.
+    pub fn object<T: FromForm>(&mut self, field: &str) -> Option<T> {
+        let text = self.take(field, true, Form::schema_of::<T>, object)??;
+        self.fields(field, text)
+    }
+
+    /// Takes an object that may be missing or null, as [`Self::object`] does.
+    pub fn maybe_object<T: FromForm>(&mut self, field: &str) -> Option<Option<T>> {
+        match self.take(field, false, Form::schema_of::<T>, object)? {
+            Some(text) => self.fields(field, text).map(Some),
+            None => Some(None),
+        }
+    }
+
+    /// Returns true if the body has the field, also as null: for an edit that tells null from a missing field.
+    pub fn has(&self, field: &str) -> bool {
+        raw_json::field(self.text, field).is_some()
+    }
+
+    /// Takes the fields of an object at a place in the body.
+    fn fields<T: FromForm>(&mut self, place: &str, text: &'a str) -> Option<T> {
+        let prefix = format!("{}{place}.", self.prefix);
+        let max_errors = self.max_errors - self.errors.len();
+        let mut form = Form { prefix, max_errors, ..Form::new(text) };
+        let taken = T::from_form(&mut form);
+        self.errors.append(&mut form.errors);
+        taken
     }
 
     fn list(
@@ -356,6 +382,7 @@ mod tests {
         Ok(Price(text.to_owned()))
     }
 
+    #[derive(Debug, PartialEq)]
     struct Line(String, Price);
 
     impl FromForm for Line {
@@ -387,7 +414,7 @@ mod tests {
     #[test]
     fn every_bad_field_is_named_with_its_place() {
         let text = r#"{"lines": [{"name": 1}, 5, {"price": "1"}], "tags": ["a", 1], "few": [],
-            "many": ["a", "b"], "none": null, "number": "1"}"#;
+            "many": ["a", "b"], "none": null, "number": "1", "article": {"name": 1}}"#;
         let mut form = form(text);
         assert!(form.objects::<Line>("lines", 0..=9).is_none());
         assert!(form.texts("tags", 0..=9, Ok).is_none());
@@ -396,6 +423,13 @@ mod tests {
         assert!(form.texts("none", 0..=1, Ok).is_none());
         assert!(form.texts("absent", 0..=1, Ok).is_none());
         assert!(form.number("number", |_| Ok(())).is_none());
+        assert!(form.object::<Line>("article").is_none());
+        assert!(form.object::<Line>("few").is_none());
+        assert!(form.object::<Line>("none").is_none());
+        assert!(form.maybe_object::<Line>("article").is_none());
+        assert_eq!(form.maybe_object::<Line>("none"), Some(None));
+        assert_eq!(form.maybe_object::<Line>("absent"), Some(None));
+        assert_eq!(["none", "absent"].map(|field| form.has(field)), [true, false]);
         assert_eq!(form.optional_text("none", Ok), Some(None));
         assert_eq!(form.optional_text("absent", Ok), Some(None));
         let errors = form.into_errors();
@@ -415,6 +449,12 @@ mod tests {
                 "none must be a list",
                 "absent is missing",
                 "number must be a number",
+                "article.name must be a string",
+                "article.price is missing",
+                "few must be an object",
+                "none must be an object",
+                "article.name must be a string",
+                "article.price is missing",
             ]
         );
     }

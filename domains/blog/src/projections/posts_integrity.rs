@@ -14,7 +14,7 @@ use crate::{
 /// The projection that upholds the invariants inside `posts`.
 ///
 /// - *Names.* An item created under an old name while a rename ran gets the new one
-///   ([`fan_out`](tributary_functions::projection::fan_out)).
+///   ([`fan_out`]).
 /// - *Deleted posts.* Their comments and likes are removed here, however many there are: in slices
 ///   of time, within the budget that renames have, and with low priority in the store.
 pub struct PostsIntegrity {

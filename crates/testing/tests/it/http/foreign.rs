@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use axum::{
     Json,
     extract::State,
-    http::{StatusCode, request::Parts},
+    http::{HeaderValue, StatusCode, request::Parts},
+    middleware::map_response,
+    response::Response,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -145,6 +147,11 @@ impl SignIn for Tokens {
     }
 }
 
+async fn served_by(mut answer: Response) -> Response {
+    answer.headers_mut().insert("x-served-by", HeaderValue::from_static("rooms"));
+    answer
+}
+
 struct Foreign;
 
 impl AppUnderTest for Foreign {
@@ -153,7 +160,8 @@ impl AppUnderTest for Foreign {
     fn program() -> Program {
         let program = Program::new("tributary", env!("CARGO_PKG_VERSION"));
         let program = program.domain(rooms::domain).domain(greetings);
-        program.errors::<Envelope>().sign_in(|_| Ok(Arc::new(Tokens)))
+        let program = program.errors::<Envelope>().sign_in(|_| Ok(Arc::new(Tokens)));
+        program.layer(|router| router.layer(map_response(served_by)))
     }
 
     const USER: Option<&'static str> = Some("ann");
@@ -218,6 +226,7 @@ async fn each_refusal_has_the_form_of_the_app_and_the_headers_of_the_framework()
         assert_eq!(answer.header("retry-after").is_empty(), status != 503);
         assert_eq!(answer.header("allow").is_empty(), status != 405);
         assert!(answer.header("cache-control").starts_with("no-"), "{answer:?}");
+        assert_eq!(answer.header("x-served-by"), "rooms", "it is in the layer of the app");
     }
 }
 
