@@ -87,7 +87,7 @@ impl Timestamp {
     pub const EPOCH: Self = Self(OffsetDateTime::UNIX_EPOCH);
 
     /// The last moment of year 9999.
-    pub const MAX: Self = Self(datetime!(9999-12-31 23:59:59.999 UTC));
+    pub(crate) const MAX: Self = Self(datetime!(9999-12-31 23:59:59.999 UTC));
 
     pub(crate) const LENGTH: usize = 24;
 
@@ -188,7 +188,7 @@ impl Clock {
 
     /// Creates a clock that has run `times` as fast since a moment. Clocks with the same values agree, in all
     /// processes.
-    pub fn faster(times: u32, since: Timestamp) -> Self {
+    pub(crate) fn faster(times: u32, since: Timestamp) -> Self {
         Self(Pace::Faster { since, times })
     }
 

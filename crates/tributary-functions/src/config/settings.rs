@@ -59,7 +59,7 @@ impl<'a> Settings<'a> {
 
     /// Returns true if a setting is `true`, and false if it is `false` or not set. Any other value is an
     /// error.
-    pub fn switch(self, name: &str) -> Result<bool, ConfigError> {
+    pub(crate) fn switch(self, name: &str) -> Result<bool, ConfigError> {
         Ok(self.given_switch(name)?.unwrap_or(false))
     }
 

@@ -108,7 +108,7 @@ impl Background {
     }
 
     /// Returns the end of the slice of a change that is begun now.
-    pub fn deadline(&self) -> Instant {
+    pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.slice
     }
 

@@ -90,7 +90,7 @@ impl<T> WrittenItem<T> {
 impl<T, D> ItemSlot<T, D> {
     /// Creates a slot from an item of the container. An item of any other type is as good as none.
     /// [`item_types`](crate::values::item_types) implements the conversions.
-    pub fn from_item<I>(stored: Option<Stored<I>>) -> Self
+    pub(crate) fn from_item<I>(stored: Option<Stored<I>>) -> Self
     where
         T: TryFrom<I, Error = I>,
         D: TryFrom<I>,

@@ -2,7 +2,7 @@
 
 /// Implements `From` and `TryFrom` between an `enum` of all items of a container and the type in each
 /// variant, boxed or not. The error of `TryFrom` is the item of another type. [`Stored::of_type`](crate::cosmos::Stored::of_type) and
-/// [`ItemSlot::from_item`](crate::engines::command::ItemSlot::from_item) use them.
+/// [`Container::slot`](crate::cosmos::Container::slot) use them.
 ///
 /// `item_types!(RoomsItem: Room(Room), Booking(Booking));`
 #[macro_export]
