@@ -101,7 +101,7 @@ impl Checks for NewsChecks {
             return Ok(check_location(item));
         };
         let stored = match item.parse() {
-            Ok(NewsItem::Item(stored)) => stored,
+            Ok(NewsItem::FeedItem(stored)) => stored,
             Ok(NewsItem::Vacated(_)) => return Ok(Vec::new()),
             Err(unreadable) => return Ok(unreadable),
         };

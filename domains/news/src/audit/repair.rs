@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tributary_functions::{
     audit::{Obstacle, RepairResult, Suspect, Target},
-    cosmos::{ETag, StoreError, Stored},
+    prelude::*,
 };
 
 use super::{
@@ -60,12 +60,10 @@ impl ItemRepair<'_> {
     /// Reads the copy, and after it the divergences that it has now.
     async fn read(&self) -> Result<(Stored<StoredItem>, Vec<Divergence>), Obstacle> {
         let found = self.news.slot(&self.at, self.id.as_str()).await?;
-        let Some(Stored { item: NewsItem::Item(item), etag }) = found else {
-            return Err(Obstacle::Race);
-        };
+        let stored: Stored<StoredItem> = found.and_then(Stored::of_type).ok_or(Obstacle::Race)?;
         let copies = self.checks.copies(self.id.as_str(), true).await?;
-        let divergences = copies.divergences(self.at.tier, &item, self.news.now());
-        Ok((Stored { item: *item, etag }, divergences))
+        let divergences = copies.divergences(self.at.tier, &stored.item, self.news.now());
+        Ok((stored, divergences))
     }
 
     /// Writes the location of the item, and repeats that until the location is right. A move that
@@ -101,7 +99,7 @@ impl ItemRepair<'_> {
             }
             DuplicateEvidence::Located(to) => {
                 let to = PartitionKey::parse(to).map_err(|_| Obstacle::Race)?;
-                self.news.vacate(self.at.tier, item.vacated(&to), Some(&etag)).await?;
+                self.news.save(self.at.tier, item.vacated(&to), Some(&etag)).await?;
                 Ok("wrote a tombstone: the item is in the place that its location names")
             }
             DuplicateEvidence::Unknown => {
@@ -126,8 +124,10 @@ impl ItemRepair<'_> {
         }
         let there = Place { tier: colder, partition_key: key.clone() };
         match self.news.slot(&there, id).await? {
-            Some(Stored { item: NewsItem::Item(copy), etag }) if copy.version <= item.version => {
-                self.news.vacate(colder, copy.vacated(key), Some(&etag)).await?;
+            Some(Stored { item: NewsItem::FeedItem(copy), etag })
+                if copy.version <= item.version =>
+            {
+                self.news.save(colder, copy.vacated(key), Some(&etag)).await?;
                 Ok("wrote a tombstone in the colder container: the item is too young for it")
             }
             Some(_) => Err(Obstacle::NeedsOperator(
@@ -143,7 +143,7 @@ impl ItemRepair<'_> {
         if !divergences.contains(&Divergence::Expiring) {
             return Err(Obstacle::Race);
         }
-        self.news.write(self.at.tier, item.kept(), Some(&etag)).await?;
+        self.news.save(self.at.tier, item.kept(), Some(&etag)).await?;
         Ok("removed the time to live")
     }
 

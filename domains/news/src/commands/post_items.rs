@@ -10,16 +10,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use axum::{Json, extract::State, http::StatusCode};
 use futures::{FutureExt, StreamExt, stream};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 use tributary_functions::{
-    cosmos::{self, StoreError, Transaction},
-    engines::command::WrittenItem,
-    http::{ApiError, FieldError, JsonBody, Refusal, from_form},
-    values::CommandId,
+    cosmos,
+    http::{FieldError, Refusal},
+    prelude::*,
 };
 
 use super::save::save;
@@ -206,8 +204,7 @@ impl ItemBatch<'_> {
             let transaction =
                 chunk.iter().try_fold(transaction, |transaction, (item, place)| {
                     let public = item.new.stored_in(place.partition_key.clone(), now);
-                    transaction
-                        .create(&NewsItem::from(StoredItem::new(public, item.command.clone())))
+                    transaction.create(&NewsItem::from(StoredItem::new(public, &item.command)))
                 })?;
             let written = self.news.container(*tier).transact(transaction).await;
             written.map_err(|refusal| refusal.error)

@@ -11,9 +11,8 @@ use std::ops::Range;
 
 use serde::Deserialize;
 use tributary_functions::{
-    cosmos::{self, Container, JsonText, Query, Scope, StoreError},
-    engines::child_list::SortKey,
-    values::Timestamp,
+    cosmos::{self, JsonText},
+    prelude::*,
 };
 
 use super::{
@@ -129,7 +128,7 @@ impl Items {
 
     fn item(&self, row: cosmos::RowResult<NewsItem>) -> Option<PartRow<StoredItem>> {
         match row {
-            Ok(item) => Some(self.row(item.into_item()?)),
+            Ok(item) => Some(self.row(item.try_into().ok()?)),
             Err(row) => unreadable_row(&row),
         }
     }
@@ -137,7 +136,7 @@ impl Items {
     fn candidate(&self, row: cosmos::RowResult<Candidate>) -> Option<PartRow<StoredItem>> {
         match row {
             Ok(Candidate { id, published_date, version, found }) => {
-                if let Some(item) = found.and_then(NewsItem::into_item) {
+                if let Some(item) = found.and_then(|it| it.try_into().ok()) {
                     return Some(self.row(item));
                 }
                 Some(PartRow { key: SortKey(published_date, id.to_string()), version, item: None })
