@@ -72,16 +72,17 @@ impl ItemRepair<'_> {
     async fn repair_location(&self) -> RepairResult {
         self.read().await?;
         for _ in 0..MAX_LOCATION_ATTEMPTS {
-            // Read before the copies: a location written after the copies were read makes this
-            // write fail.
-            let location = self.news.location_etag(&self.id).await?;
-            let copies = self.checks.copies(self.id.as_str(), true).await?;
+            // Read before the copies, also if it is unreadable: a location written after the copies were
+            // read makes this write fail.
+            let id = self.id.as_str();
+            let location = self.news.locations.read::<Value>(id, id).await?.map(|it| it.etag);
+            let copies = self.checks.copies(id, true).await?;
             let Some((tier, key, version)) = copies.expected_location() else {
                 return Ok("wrote the location");
             };
             let partition_key = PartitionKey::parse(key).map_err(|_| Obstacle::Race)?;
             let place = Place { tier, partition_key };
-            self.news.locate(self.id.as_str(), (&place, version), location.as_ref()).await?;
+            self.news.locate(id, (&place, version), location.as_ref()).await?;
         }
         Err(Obstacle::Race)
     }
@@ -152,13 +153,5 @@ impl ItemRepair<'_> {
         let class = item.key_class().ok_or(Obstacle::Race)?;
         self.news.write_key_class(&item.feed_provider_id, class).await?;
         Ok("recorded the class of keys for the provider")
-    }
-}
-
-impl News {
-    /// Returns the ETag of a location, also of an unreadable one.
-    async fn location_etag(&self, id: &ItemId) -> Result<Option<ETag>, StoreError> {
-        let read = self.locations.read::<Value>(id.as_str(), id.as_str()).await?;
-        Ok(read.map(|location| location.etag))
     }
 }

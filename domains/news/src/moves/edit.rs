@@ -109,7 +109,10 @@ async fn finish<P: Places>(
             let over = etag.with_state_of(&source.etag);
             match places.save(to.tier, arriving, Some(&over)).await {
                 Ok(arrived) => Some(arrived),
-                Err(refusal) if is_refusal(&refusal) => {
+                // The store would refuse the item again.
+                Err(refusal)
+                    if matches!(refusal.reason, Reason::PartitionFull | Reason::TooLarge) =>
+                {
                     give_up(places, to, Stored { item: reserved, etag }).await?;
                     return take_back(places, here, &source, Some(refusal)).await;
                 }
@@ -129,11 +132,6 @@ async fn finish<P: Places>(
     let tombstone = source.item.vacated(&to.partition_key);
     places.save(here.tier, tombstone, Some(&source.etag)).await?;
     Ok(arrived.map_or(MoveOutcome::Over, |arrived| MoveOutcome::Arrived(Box::new(arrived))))
-}
-
-/// Returns true if the store refuses this item in the place, and would refuse it again.
-fn is_refusal(error: &StoreError) -> bool {
-    matches!(error.reason, Reason::PartitionFull | Reason::TooLarge)
 }
 
 /// Gives up the reservation of a move: the place is as it was before.

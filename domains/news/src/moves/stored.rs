@@ -17,7 +17,7 @@ const TOMBSTONE_TTL_SECONDS: i64 = 24 * 60 * 60;
 const FOR_EVER: i64 = -1;
 
 /// The place of an item: a container, and a logical partition in it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Place {
     /// The container.
