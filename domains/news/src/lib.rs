@@ -30,10 +30,9 @@ pub use state::News;
 use std::time::Duration;
 
 use tributary_functions::{
-    config::ConfigError,
     cosmos::Limits,
-    domain::{Context, Domain, bind},
-    http::{AuthLevel, Footprint, HttpFunction, QueryParameter, WorkQueue, get, post},
+    http::{Footprint, WorkQueue},
+    prelude::*,
 };
 
 use self::{
@@ -62,7 +61,6 @@ const ARCHIVE_QUERY: [QueryParameter; 1] =
 /// Returns the HTTP functions: crawlers and operators need a function key, readers none.
 #[rustfmt::skip]
 fn http_functions() -> Vec<HttpFunction<News>> {
-    use AuthLevel::{Anonymous, Function};
     let item  = Footprint::Item(ITEM_BYTES);
     let items = Footprint::Page { item: ITEM_BYTES, limit: 20 };
     let batch = Footprint::Batch { body: MAX_BATCH_BODY_BYTES, answer: MAX_BATCH_ANSWER_BYTES };

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use tributary_functions::values::Timestamp;
+use tributary_functions::prelude::*;
 
 use super::model::Ages;
 
@@ -58,6 +58,10 @@ pub(super) struct ProgressRecord {
 }
 
 impl ProgressRecord {
+    pub(super) async fn read(locations: &Container) -> ReadResult<Self> {
+        locations.read(RECORDS_PARTITION, PROGRESS_ID).await
+    }
+
     /// Returns the record that follows `known`. Its progress is never before that of `known`.
     pub(super) fn next(
         before: Timestamp,

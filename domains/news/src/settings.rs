@@ -2,10 +2,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use tributary_functions::{
-    config::{ConfigError, Settings},
-    cosmos::Limits,
-};
+use tributary_functions::{config::Settings, cosmos::Limits, prelude::*};
 
 use super::model::{Ages, ProviderId, Strategy};
 
@@ -42,11 +39,10 @@ impl NewsSettings {
             }
         };
         let days = settings.number("News__MigrateAfterDays", 1..=3_650)?.unwrap_or(30_u64);
-        let archive_after_years =
-            settings.number("News__ArchiveAfterYears", 1..=100)?.unwrap_or(2_u16);
+        let years = settings.number("News__ArchiveAfterYears", 1..=100)?.unwrap_or(2_u16);
         let migrate_after = Duration::from_secs(days * 24 * 60 * 60);
         let pages = PageBounds::read(settings)?;
-        Ok(Self { strategy, ages: Ages { migrate_after, archive_after_years }, pages })
+        Ok(Self { strategy, ages: Ages { migrate_after, archive_after_years: years }, pages })
     }
 }
 

@@ -4,19 +4,12 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
-use tributary_functions::{
-    config::ConfigError,
-    cosmos::{Background, Container, Reads, StoreError, Stored, containers},
-    domain::Context,
-    values::{Clock, Timestamp},
-};
+use tributary_functions::{cosmos::Background, prelude::*, values::Clock};
 
 use super::{
     model::{Ages, KeyClass, NewItem, Progress, ProviderId, Strategy, Tier},
     moves::Place,
-    progress::{
-        MigrationProgress, PROGRESS_ID, ProgressRecord, RECORDS_PARTITION, RememberedProgress,
-    },
+    progress::{MigrationProgress, ProgressRecord, RememberedProgress},
     settings::{NewsSettings, PageBounds},
 };
 
@@ -110,8 +103,7 @@ impl News {
         if let Some(known) = self.progress.get() {
             return Ok(known);
         }
-        let read: Option<Stored<ProgressRecord>> =
-            self.locations.read(RECORDS_PARTITION, PROGRESS_ID).await?;
+        let read = ProgressRecord::read(&self.locations).await?;
         let migrated =
             read.map_or(MigrationProgress::NOTHING, |record| record.item.for_readers(self.now()));
         self.progress.set(migrated);
@@ -147,17 +139,13 @@ impl News {
         class: KeyClass,
     ) -> Result<(), StoreError> {
         let locations = self.locations.latest_committed();
-        let read: Option<Stored<ProviderKeys>> =
-            locations.read(provider.as_str(), PROVIDER_KEYS_ID).await?;
-        let mut classes = read.as_ref().map(|keys| keys.item.classes.clone()).unwrap_or_default();
+        let read = locations.read::<ProviderKeys>(provider.as_str(), PROVIDER_KEYS_ID).await?;
+        let (known, etag) = read.map(|keys| (keys.item.classes, keys.etag)).unzip();
+        let mut classes = known.unwrap_or_default();
         if classes.insert(class) {
-            let keys = ProviderKeys {
-                id: PROVIDER_KEYS_ID.to_owned(),
-                partition_key: provider.clone(),
-                classes,
-            };
-            let etag = read.as_ref().map(|keys| &keys.etag);
-            locations.put(provider.as_str(), PROVIDER_KEYS_ID, &keys, etag).await?;
+            let id = PROVIDER_KEYS_ID.to_owned();
+            let keys = ProviderKeys { id, partition_key: provider.clone(), classes };
+            locations.put(provider.as_str(), PROVIDER_KEYS_ID, &keys, etag.as_ref()).await?;
         }
         Ok(())
     }

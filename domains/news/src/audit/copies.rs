@@ -5,10 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use futures::future::try_join4;
 use serde::Deserialize;
 use serde_json::Value;
-use tributary_functions::{
-    cosmos::{Container, Scope, StoreError},
-    values::Timestamp,
-};
+use tributary_functions::prelude::*;
 
 use crate::{
     model::Tier,
@@ -19,7 +16,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct ItemCopies {
     pub(super) copies: Vec<Copy>,
-    location: Option<ObservedLocation>,
+    pub(super) location: Option<ObservedLocation>,
 }
 
 /// A copy of an item in a container.
@@ -54,13 +51,6 @@ pub(super) struct ObservedLocation {
     pub(super) etag: String,
 }
 
-impl ObservedLocation {
-    /// Returns the partition key that the location names; `None` if the place is unreadable.
-    pub(super) fn partition_key(&self) -> Option<&str> {
-        self.place.as_ref().map(|place| place.partition_key.as_str())
-    }
-}
-
 /// The fields that the audit reads of a copy or of a location.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -69,16 +59,8 @@ struct AuditRow {
     partition_key: String,
     #[serde(rename = "_etag")]
     etag: String,
-    #[serde(rename = "type", default)]
-    kind: Value,
-    #[serde(default)]
-    state: Value,
-    #[serde(default)]
-    version: Value,
-    #[serde(default)]
-    departure: Value,
-    #[serde(default)]
-    place: Value,
+    #[serde(flatten)]
+    fields: Value,
 }
 
 const COPY_FIELDS: &str = "c.id, c.partitionKey, c._etag, c.type, c.state, c.version, c.departure";
@@ -113,11 +95,10 @@ impl ItemCopies {
                 copies.push(Copy { tier, key: row.partition_key, etag: row.etag, state });
             }
         }
-        for AuditRow { id, etag, place, .. } in
-            locations.into_iter().filter(AuditRow::is_in_own_partition)
-        {
-            let place = Place::deserialize(place).ok();
-            known.entry(id).or_default().location = Some(ObservedLocation { place, etag });
+        for row in locations.into_iter().filter(|row| row.partition_key == row.id) {
+            let place = Place::deserialize(&row.fields["place"]).ok();
+            let location = ObservedLocation { place, etag: row.etag };
+            known.entry(row.id).or_default().location = Some(location);
         }
         for known in known.values_mut() {
             known.copies.sort_by(|a, b| (&a.key, a.tier).cmp(&(&b.key, b.tier)));
@@ -125,8 +106,9 @@ impl ItemCopies {
         Ok(known.into_iter().map(|(id, known)| (id, Arc::new(known))).collect())
     }
 
-    pub(super) fn location(&self) -> Option<&ObservedLocation> {
-        self.location.as_ref()
+    /// Returns the place that the location names, if there is one and it is readable.
+    pub(super) fn located(&self) -> Option<&Place> {
+        self.location.as_ref()?.place.as_ref()
     }
 
     pub(super) fn copy(&self, tier: Tier, key: &str) -> Option<&Copy> {
@@ -159,23 +141,18 @@ impl ItemCopies {
 }
 
 impl AuditRow {
-    fn is_in_own_partition(&self) -> bool {
-        self.partition_key == self.id
-    }
-
     fn observed_state(&self) -> ObservedState {
-        let version = self.version.as_u64();
-        match (self.kind.as_str(), self.state.as_str(), version) {
+        let [kind, state] = ["type", "state"].map(|name| self.fields[name].as_str());
+        match (kind, state, self.fields["version"].as_u64()) {
             (Some("vacated"), ..) => ObservedState::Vacated,
             (Some("feedItem"), Some("live"), Some(version)) => ObservedState::Live(version),
             (Some("feedItem"), Some("carried"), Some(version)) => ObservedState::Carried(version),
-            (Some("feedItem"), Some("departing"), Some(version)) => Departure::deserialize(
-                &self.departure,
-            )
-            .map_or(ObservedState::Unreadable, |departure| {
-                let since = departure.item.crawled_date;
-                ObservedState::Departing { version, to: departure.to, since }
-            }),
+            (Some("feedItem"), Some("departing"), Some(version)) => {
+                let departure = Departure::deserialize(&self.fields["departure"]);
+                departure.map_or(ObservedState::Unreadable, |Departure { to, item, .. }| {
+                    ObservedState::Departing { version, to, since: item.crawled_date }
+                })
+            }
             _ => ObservedState::Unreadable,
         }
     }

@@ -5,12 +5,12 @@
 
 use std::time::Duration;
 
-use tributary_functions::values::Timestamp;
+use tributary_functions::prelude::*;
 
-use super::copies::{Copy, ItemCopies, ObservedLocation, ObservedState};
+use super::copies::{Copy, ItemCopies, ObservedState};
 use crate::{
     model::Tier,
-    moves::{CopyState, StoredItem},
+    moves::{CopyState, Place, StoredItem},
 };
 
 /// The longest duration of a move that is not reported. A command makes a move in a second. If its
@@ -50,7 +50,6 @@ impl ItemCopies {
             return Vec::new();
         };
         let expires = stored.state != CopyState::Carried && stored.expires();
-        let location = self.location();
         let of_state = match &own.state {
             // The audit reports an unreadable copy by itself.
             ObservedState::Vacated | ObservedState::Unreadable => return Vec::new(),
@@ -62,8 +61,8 @@ impl ItemCopies {
             ObservedState::Departing { to, since, .. } => {
                 let to = to.partition_key.as_str();
                 // A location that names a third place, with a copy there, has the item.
-                let elsewhere = location
-                    .and_then(ObservedLocation::partition_key)
+                let located = self.located().map(|place| place.partition_key.as_str());
+                let elsewhere = located
                     .filter(|key| *key != own.key && *key != to)
                     .filter(|key| self.current_copies().any(|copy| copy.key == *key));
                 let pending = || {
@@ -78,7 +77,7 @@ impl ItemCopies {
                 let mut found = Vec::new();
                 // Only the hottest copy of a partition is reported.
                 if self.in_partition(own).all(|other| other.tier >= own.tier) {
-                    found.extend(self.place_divergence(own, location));
+                    found.extend(self.place_divergence(own));
                     let colder = self.in_partition(own).map(|other| other.tier);
                     let colder = colder.filter(|tier| *tier > own.tier).min();
                     let duplicate = |tier| Divergence::Duplicate(DuplicateEvidence::Colder(tier));
@@ -93,12 +92,10 @@ impl ItemCopies {
     /// Returns the place and version that the location must name, if it is missing or names another
     /// place.
     pub(super) fn expected_location(&self) -> Option<(Tier, String, u64)> {
-        let location = self.location();
         let hottest =
             |own: &&Copy| own.is_live() && self.in_partition(own).all(|copy| copy.tier >= own.tier);
-        let is_wrong = |own: &&Copy| {
-            matches!(self.place_divergence(own, location), Some(Divergence::Location(_)))
-        };
+        let is_wrong =
+            |own: &&Copy| matches!(self.place_divergence(own), Some(Divergence::Location(_)));
         let own = self.copies.iter().filter(hottest).find(is_wrong)?;
         match own.state {
             ObservedState::Live(version) => Some((own.tier, own.key.clone(), version)),
@@ -140,32 +137,23 @@ impl ItemCopies {
 
     /// Returns the divergence between the place of a live copy, the hottest of its partition, and the
     /// location or the copies in other partitions.
-    fn place_divergence(
-        &self,
-        own: &Copy,
-        location: Option<&ObservedLocation>,
-    ) -> Option<Divergence> {
+    fn place_divergence(&self, own: &Copy) -> Option<Divergence> {
         // The command or run that ends a move to this place writes the location.
         let arrives = self.copies.iter().any(|copy| copy.departs_to(&own.key));
-        let place = location.and_then(|location| location.place.as_ref());
+        let place = self.located();
         let key = place.map(|place| place.partition_key.as_str());
         if let Some(place) = place.filter(|_| key == Some(&own.key)) {
             // From there the item goes to colder containers, never back.
-            let words = || format!("{} {}", place.tier.as_str(), place.partition_key);
             return (place.tier > own.tier && !arrives)
-                .then(|| Divergence::Location(Some(words())));
+                .then(|| Divergence::Location(Some(place.to_string())));
         }
         if arrives {
             return None;
         }
         let mut others = self.current_copies().filter(|copy| copy.key != own.key).peekable();
         if others.peek().is_none() {
-            let words = |location: &ObservedLocation| {
-                location.place.as_ref().map_or("unreadable".to_owned(), |place| {
-                    format!("{} {}", place.tier.as_str(), place.partition_key)
-                })
-            };
-            return Some(Divergence::Location(location.map(words)));
+            let words = || place.map_or("unreadable".to_owned(), Place::to_string);
+            return Some(Divergence::Location(self.location.as_ref().map(|_| words())));
         }
         let right = key.filter(|key| others.any(|copy| copy.key == *key));
         let located = |key: &str| DuplicateEvidence::Located(key.to_owned());

@@ -23,10 +23,8 @@ use std::{
 
 use quick_cache::sync::Cache;
 use tributary_functions::{
-    audit::{
-        Audit, AuditedItem, CheckResults, Checks, FindingKind, RepairResult, Suspect, async_trait,
-    },
-    cosmos::{Container, StoreError},
+    audit::{AuditedItem, CheckResults, Checks, FindingKind, RepairResult, Suspect, async_trait},
+    prelude::*,
 };
 
 use self::{copies::ItemCopies, divergences::Divergence};
@@ -101,7 +99,7 @@ impl Checks for NewsChecks {
             return Ok(check_location(item));
         };
         let stored = match item.parse() {
-            Ok(NewsItem::Item(stored)) => stored,
+            Ok(NewsItem::FeedItem(stored)) => stored,
             Ok(NewsItem::Vacated(_)) => return Ok(Vec::new()),
             Err(unreadable) => return Ok(unreadable),
         };
@@ -149,15 +147,10 @@ impl NewsChecks {
         let suspect = |divergence| {
             let lasting = "a copy that stays, or a colder one in this version";
             let (kind, expected, found) = match divergence {
-                Divergence::Expiring => {
-                    (NewsKinds::ITEM_EXPIRING, lasting.to_owned(), copies.in_words())
-                }
-                Divergence::Duplicate(_) => {
-                    (NewsKinds::ITEM_TWICE, "one place".to_owned(), copies.in_words())
-                }
+                Divergence::Expiring => (NewsKinds::ITEM_EXPIRING, lasting, copies.in_words()),
+                Divergence::Duplicate(_) => (NewsKinds::ITEM_TWICE, "one place", copies.in_words()),
                 Divergence::MovePending(to) => {
-                    let found = format!("a departure to {to}");
-                    (NewsKinds::MOVE_PENDING, "no departure".to_owned(), found)
+                    (NewsKinds::MOVE_PENDING, "no departure", format!("a departure to {to}"))
                 }
                 Divergence::Location(found) => {
                     let place = format!("{} {}", tier.as_str(), item.partition_key);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tributary_functions::{
     audit::{Obstacle, RepairResult, Suspect, Target},
-    cosmos::{ETag, StoreError, Stored},
+    prelude::*,
 };
 
 use super::{
@@ -60,12 +60,10 @@ impl ItemRepair<'_> {
     /// Reads the copy, and after it the divergences that it has now.
     async fn read(&self) -> Result<(Stored<StoredItem>, Vec<Divergence>), Obstacle> {
         let found = self.news.slot(&self.at, self.id.as_str()).await?;
-        let Some(Stored { item: NewsItem::Item(item), etag }) = found else {
-            return Err(Obstacle::Race);
-        };
+        let stored: Stored<StoredItem> = found.and_then(Stored::of_type).ok_or(Obstacle::Race)?;
         let copies = self.checks.copies(self.id.as_str(), true).await?;
-        let divergences = copies.divergences(self.at.tier, &item, self.news.now());
-        Ok((Stored { item: *item, etag }, divergences))
+        let divergences = copies.divergences(self.at.tier, &stored.item, self.news.now());
+        Ok((stored, divergences))
     }
 
     /// Writes the location of the item, and repeats that until the location is right. A move that
@@ -74,16 +72,17 @@ impl ItemRepair<'_> {
     async fn repair_location(&self) -> RepairResult {
         self.read().await?;
         for _ in 0..MAX_LOCATION_ATTEMPTS {
-            // Read before the copies: a location written after the copies were read makes this
-            // write fail.
-            let location = self.news.location_etag(&self.id).await?;
-            let copies = self.checks.copies(self.id.as_str(), true).await?;
+            // Read before the copies, also if it is unreadable: a location written after the copies were
+            // read makes this write fail.
+            let id = self.id.as_str();
+            let location = self.news.locations.read::<Value>(id, id).await?.map(|it| it.etag);
+            let copies = self.checks.copies(id, true).await?;
             let Some((tier, key, version)) = copies.expected_location() else {
                 return Ok("wrote the location");
             };
             let partition_key = PartitionKey::parse(key).map_err(|_| Obstacle::Race)?;
             let place = Place { tier, partition_key };
-            self.news.locate(self.id.as_str(), (&place, version), location.as_ref()).await?;
+            self.news.locate(id, (&place, version), location.as_ref()).await?;
         }
         Err(Obstacle::Race)
     }
@@ -101,7 +100,7 @@ impl ItemRepair<'_> {
             }
             DuplicateEvidence::Located(to) => {
                 let to = PartitionKey::parse(to).map_err(|_| Obstacle::Race)?;
-                self.news.vacate(self.at.tier, item.vacated(&to), Some(&etag)).await?;
+                self.news.save(self.at.tier, item.vacated(&to), Some(&etag)).await?;
                 Ok("wrote a tombstone: the item is in the place that its location names")
             }
             DuplicateEvidence::Unknown => {
@@ -126,8 +125,10 @@ impl ItemRepair<'_> {
         }
         let there = Place { tier: colder, partition_key: key.clone() };
         match self.news.slot(&there, id).await? {
-            Some(Stored { item: NewsItem::Item(copy), etag }) if copy.version <= item.version => {
-                self.news.vacate(colder, copy.vacated(key), Some(&etag)).await?;
+            Some(Stored { item: NewsItem::FeedItem(copy), etag })
+                if copy.version <= item.version =>
+            {
+                self.news.save(colder, copy.vacated(key), Some(&etag)).await?;
                 Ok("wrote a tombstone in the colder container: the item is too young for it")
             }
             Some(_) => Err(Obstacle::NeedsOperator(
@@ -143,7 +144,7 @@ impl ItemRepair<'_> {
         if !divergences.contains(&Divergence::Expiring) {
             return Err(Obstacle::Race);
         }
-        self.news.write(self.at.tier, item.kept(), Some(&etag)).await?;
+        self.news.save(self.at.tier, item.kept(), Some(&etag)).await?;
         Ok("removed the time to live")
     }
 
@@ -152,13 +153,5 @@ impl ItemRepair<'_> {
         let class = item.key_class().ok_or(Obstacle::Race)?;
         self.news.write_key_class(&item.feed_provider_id, class).await?;
         Ok("recorded the class of keys for the provider")
-    }
-}
-
-impl News {
-    /// Returns the ETag of a location, also of an unreadable one.
-    async fn location_etag(&self, id: &ItemId) -> Result<Option<ETag>, StoreError> {
-        let read = self.locations.read::<Value>(id.as_str(), id.as_str()).await?;
-        Ok(read.map(|location| location.etag))
     }
 }

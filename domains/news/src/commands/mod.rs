@@ -7,7 +7,5 @@ mod runs;
 mod save;
 
 pub use post_item::post_item;
-pub use post_items::{
-    MAX_ANSWER_BYTES as MAX_BATCH_ANSWER_BYTES, MAX_BODY_BYTES as MAX_BATCH_BODY_BYTES, post_items,
-};
+pub use post_items::{MAX_BATCH_ANSWER_BYTES, MAX_BATCH_BODY_BYTES, post_items};
 pub use runs::{archive_items, migrate_items};

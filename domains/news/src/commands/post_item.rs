@@ -1,10 +1,6 @@
 //! `POST /news/items`.
 
-use axum::extract::State;
-use tributary_functions::{
-    http::{ApiError, ItemResponse, JsonBody, from_form},
-    values::CommandId,
-};
+use tributary_functions::prelude::*;
 
 use super::save::save;
 use crate::{

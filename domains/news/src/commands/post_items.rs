@@ -10,16 +10,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use axum::{Json, extract::State, http::StatusCode};
 use futures::{FutureExt, StreamExt, stream};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 use tributary_functions::{
-    cosmos::{self, StoreError, Transaction},
-    engines::command::WrittenItem,
-    http::{ApiError, FieldError, JsonBody, Refusal, from_form},
-    values::CommandId,
+    cosmos,
+    http::{FieldError, Refusal},
+    prelude::*,
 };
 
 use super::save::save;
@@ -31,10 +29,10 @@ use crate::{
 
 const MAX_ITEMS: usize = 500;
 
-pub const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+pub const MAX_BATCH_BODY_BYTES: usize = 4 * 1024 * 1024;
 
 /// The most bytes of an answer: ten errors for each item.
-pub const MAX_ANSWER_BYTES: usize = MAX_ITEMS * 10 * 80;
+pub const MAX_BATCH_ANSWER_BYTES: usize = MAX_ITEMS * 10 * 80;
 
 /// The assumed bytes of an item beside its content. They can be 60 KB, but commonly are far fewer.
 const ASSUMED_REST_BYTES: usize = 4_096;
@@ -82,9 +80,9 @@ struct BatchItem {
 pub async fn post_items(
     State(news): State<News>,
     command: CommandId,
-    JsonBody(NewItems(items)): JsonBody<NewItems, MAX_BODY_BYTES>,
+    JsonBody(NewItems(items)): JsonBody<NewItems, MAX_BATCH_BODY_BYTES>,
 ) -> Result<Json<BatchOutcome>, ApiError> {
-    let mut outcomes: Vec<Option<ItemOutcome>> = vec![None; items.len()];
+    let mut outcomes = BTreeMap::new();
     let mut first = Vec::new();
     let mut repeated = Vec::new();
     let mut seen = HashSet::new();
@@ -99,25 +97,20 @@ pub async fn post_items(
             }
             Err(errors) => {
                 let status = StatusCode::BAD_REQUEST.as_u16();
-                outcomes[index] = Some(ItemOutcome::Failed { status, errors });
+                outcomes.insert(index, ItemOutcome::Failed { status, errors });
             }
         }
     }
     let batch = ItemBatch { news: &news, deadline: cosmos::deadline() };
     let (created, refused) = batch.create(first).await;
-    for (index, outcome) in created {
-        outcomes[index] = Some(outcome);
-    }
+    outcomes.extend(created);
     let single_posts =
         stream::iter(refused).map(|item| batch.store(item)).buffer_unordered(MAX_CONCURRENT_WRITES);
-    for (index, outcome) in single_posts.collect::<Vec<_>>().await {
-        outcomes[index] = Some(outcome);
-    }
+    outcomes.extend(single_posts.collect::<Vec<_>>().await);
     for item in repeated {
-        let (index, outcome) = batch.store(item).await;
-        outcomes[index] = Some(outcome);
+        outcomes.extend([batch.store(item).await]);
     }
-    let items: Vec<ItemOutcome> = outcomes.into_iter().flatten().collect();
+    let items: Vec<ItemOutcome> = outcomes.into_values().collect();
     let succeeded = items.iter().filter(|item| matches!(item, ItemOutcome::Stored { .. })).count();
     Ok(Json(BatchOutcome { succeeded, failed: items.len() - succeeded, items }))
 }
@@ -149,36 +142,35 @@ impl ItemBatch<'_> {
             .buffer_unordered(MAX_CONCURRENT_WRITES);
         recording.for_each(|_| async {}).await;
         let mut refused = Vec::new();
-        let mut partitions = BTreeMap::<_, Vec<(BatchItem, Place)>>::new();
+        let mut places = BTreeMap::<Place, Vec<BatchItem>>::new();
         let mut locating = stream::iter(items)
             .map(|item| self.locate(item))
             .buffer_unordered(MAX_CONCURRENT_WRITES);
         while let Some((item, place)) = locating.next().await {
             match place {
-                Some(place) => {
-                    let partition = (place.tier, place.partition_key.clone());
-                    partitions.entry(partition).or_default().push((item, place));
-                }
+                Some(place) => places.entry(place).or_default().push(item),
                 None => refused.push(item),
             }
         }
-        let size =
-            |(item, _): &(BatchItem, Place)| item.new.content.as_str().len() + ASSUMED_REST_BYTES;
-        let chunks = partitions.into_values().flat_map(|items| Transaction::chunks(items, size));
+        let size = |item: &BatchItem| item.new.content.as_str().len() + ASSUMED_REST_BYTES;
+        let mut chunks = Vec::new();
+        for (place, items) in places {
+            let of_place = Transaction::chunks(items, size).into_iter();
+            chunks.extend(of_place.map(|chunk| (place.clone(), chunk)));
+        }
         let mut writing = stream::iter(chunks)
-            .map(|chunk| self.write(chunk))
+            .map(|(place, chunk)| self.write(place, chunk))
             .buffer_unordered(MAX_CONCURRENT_WRITES);
         let mut created = Vec::new();
-        while let Some((chunk, is_written)) = writing.next().await {
-            for (item, Place { partition_key, .. }) in chunk {
-                if is_written {
-                    let status = StatusCode::CREATED.as_u16();
-                    let outcome = ItemOutcome::Stored { status, id: item.id, partition_key };
-                    created.push((item.index, outcome));
-                } else {
-                    refused.push(item);
-                }
-            }
+        while let Some((chunk, written_to)) = writing.next().await {
+            let Some(key) = written_to else {
+                refused.extend(chunk);
+                continue;
+            };
+            created.extend(chunk.into_iter().map(|BatchItem { index, id, .. }| {
+                let status = StatusCode::CREATED.as_u16();
+                (index, ItemOutcome::Stored { status, id, partition_key: key.clone() })
+            }));
         }
         (created, refused)
     }
@@ -196,24 +188,25 @@ impl ItemBatch<'_> {
         (item, place)
     }
 
-    /// Writes new items of a partition in one transaction. Returns the items, and true if they were
-    /// written.
-    async fn write(&self, chunk: Vec<(BatchItem, Place)>) -> (Vec<(BatchItem, Place)>, bool) {
-        let Some((_, Place { tier, partition_key })) = chunk.first() else { return (chunk, true) };
+    /// Writes new items of a place in one transaction. Returns the items, and their partition key if they
+    /// were written.
+    async fn write(
+        &self,
+        Place { tier, partition_key }: Place,
+        chunk: Vec<BatchItem>,
+    ) -> (Vec<BatchItem>, Option<PartitionKey>) {
         let now = self.news.now();
         let written = async {
-            let transaction = Transaction::new(partition_key.as_str());
-            let transaction =
-                chunk.iter().try_fold(transaction, |transaction, (item, place)| {
-                    let public = item.new.stored_in(place.partition_key.clone(), now);
-                    transaction
-                        .create(&NewsItem::from(StoredItem::new(public, item.command.clone())))
-                })?;
-            let written = self.news.container(*tier).transact(transaction).await;
+            let empty = Transaction::new(partition_key.as_str());
+            let transaction = chunk.iter().try_fold(empty, |transaction, item| {
+                let public = item.new.stored_in(partition_key.clone(), now);
+                transaction.create(&NewsItem::from(StoredItem::new(public, &item.command)))
+            })?;
+            let written = self.news.container(tier).transact(transaction).await;
             written.map_err(|refusal| refusal.error)
         };
         let is_written = self.in_time(written).await.is_some_and(|written| written.is_ok());
-        (chunk, is_written)
+        (chunk, is_written.then_some(partition_key))
     }
 
     async fn store(

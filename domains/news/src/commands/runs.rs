@@ -1,12 +1,8 @@
 //! `POST /news/migrate` and `POST /news/archive`: the work of the timers, for at most a minute.
 
-use axum::{
-    Json,
-    extract::{RawQuery, State},
-};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tributary_functions::http::{ApiError, parameter_of};
+use tributary_functions::{http::parameter_of, prelude::*};
 
 use crate::{
     model::PartitionKey,

@@ -6,12 +6,7 @@
 
 use std::iter;
 
-use tributary_functions::{
-    cosmos::{Attempt, ETag, StoreError, Stored, retry},
-    engines::{command::WrittenItem, idempotency::RemembersCommands},
-    http::ApiError,
-    values::{CommandId, Timestamp},
-};
+use tributary_functions::prelude::*;
 
 use crate::{
     model::{ItemId, NewItem},
@@ -78,7 +73,7 @@ impl Save<'_> {
         let public = new.stored_in(to.partition_key.clone(), news.now());
         if to == here {
             let edited = item.edited(public, command);
-            return Ok(WrittenItem::edited(news.write(tier, edited, Some(etag)).await?));
+            return Ok(WrittenItem::edited(news.save(tier, edited, Some(etag)).await?));
         }
         news.record_key_class(&new.feed_provider_id).await?;
         let departure = Departure { to, item: public, command: (*command).clone() };
@@ -131,7 +126,7 @@ impl Save<'_> {
             let found = news.slot(&former, id).await?.map(vacant).transpose()?;
             let to = place.partition_key.clone();
             let tombstone = Vacated::new(id, former.partition_key, to);
-            news.vacate(former.tier, tombstone, found.as_ref()).await?;
+            news.save(former.tier, tombstone, found.as_ref()).await?;
         }
         let found = news.slot(&place, id).await?.map(vacant).transpose()?;
         news.locate(id, (&place, 1), Some(&etag)).await?;
@@ -145,7 +140,7 @@ impl Save<'_> {
         over: Option<&ETag>,
     ) -> Result<WrittenItem<StoredItem>, ApiError> {
         let public = self.new.stored_in(place.partition_key, news.now());
-        let item = StoredItem::new(public, self.command.clone());
-        Ok(WrittenItem::created(news.write(place.tier, item, over).await?))
+        let item = StoredItem::new(public, self.command);
+        Ok(WrittenItem::created(news.save(place.tier, item, over).await?))
     }
 }

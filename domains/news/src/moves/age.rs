@@ -1,8 +1,8 @@
 //! The writes of a move to a colder container. The module above says why it ends right.
 
-use tributary_functions::cosmos::{Container, Reason, StoreError, Stored};
+use tributary_functions::prelude::*;
 
-use super::stored::{CopyState, NewsItem};
+use super::stored::{CopyState, NewsItem, StoredItem};
 
 /// The outcome of a move to a colder container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,18 +26,16 @@ pub async fn move_to_colder(
 ) -> Result<AgeMoveOutcome, StoreError> {
     // The order matters: `moves` says why.
     let target: Option<Stored<NewsItem>> = to.read(partition, id).await?;
-    let Some(source) = from.read::<NewsItem>(partition, id).await? else {
-        return Ok(AgeMoveOutcome::Nothing);
-    };
-    let Some(item) = source.item.item().filter(|item| item.state == CopyState::Live) else {
+    let source = from.item::<StoredItem>(partition, id).await?;
+    let Some(Stored { item, etag }) = source.filter(|it| it.item.state == CopyState::Live) else {
         return Ok(AgeMoveOutcome::Nothing);
     };
     let is_there = target.as_ref().is_some_and(|target| target.item.has_version(item.version));
     if !is_there {
-        let etag = target.as_ref().map(|target| &target.etag);
-        to.put_moved(partition, id, &source.item, (&source.etag, etag)).await?;
+        let over = target.as_ref().map(|target| &target.etag);
+        to.put_moved(partition, id, &NewsItem::from(item.clone()), (&etag, over)).await?;
     }
-    from.replace(partition, id, &NewsItem::from(item.carried()), &source.etag).await?;
+    from.save(item.carried(), Some(&etag)).await?;
     Ok(if is_there { AgeMoveOutcome::AlreadyThere } else { AgeMoveOutcome::Moved })
 }
 
@@ -47,10 +45,8 @@ pub async fn remove_carried_copy(
     partition: &str,
     id: &str,
 ) -> Result<(), StoreError> {
-    let Some(copy) = container.read::<NewsItem>(partition, id).await? else { return Ok(()) };
-    if copy.item.item().is_none_or(|item| item.state != CopyState::Carried) {
-        return Ok(());
-    }
+    let copy = container.item::<StoredItem>(partition, id).await?;
+    let Some(copy) = copy.filter(|it| it.item.state == CopyState::Carried) else { return Ok(()) };
     match container.delete(partition, id, &copy.etag).await {
         Err(StoreError { reason: Reason::NotFound, .. }) => Ok(()),
         deleted => deleted,

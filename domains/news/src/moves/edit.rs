@@ -1,6 +1,6 @@
 //! The writes of a move. The module above has the argument why it ends right.
 
-use tributary_functions::cosmos::{Reason, StoreError, Stored};
+use tributary_functions::prelude::*;
 
 use super::{
     places::{Places, vacant},
@@ -41,15 +41,15 @@ pub async fn depart<P: Places>(
     }
     let was_taken = found.as_ref().is_some_and(|found| match &found.item {
         NewsItem::Vacated(Vacated { reservation: Some(earlier), .. }) => earlier.was_taken,
-        NewsItem::Vacated(_) | NewsItem::Item(_) => true,
+        NewsItem::Vacated(_) | NewsItem::FeedItem(_) => true,
     });
-    let reservation = Reservation { command: departure.command.clone(), was_taken };
-    let reserved = Vacated::new(id, to.partition_key.clone(), here.partition_key.clone())
-        .with_reservation(Some(reservation));
+    let command = departure.command.clone();
+    let mut reserved = Vacated::new(id, to.partition_key.clone(), here.partition_key.clone());
+    reserved.reservation = Some(Reservation { command, was_taken });
     let over = found.map(vacant).transpose()?;
-    let target = places.vacate(to.tier, reserved, over.as_ref()).await?;
-    let source = places.write(here.tier, item.departing(departure), Some(&etag)).await?;
-    match finish(places, here, source, Some(location), Some(target)).await? {
+    let target = places.save(to.tier, reserved, over.as_ref()).await?;
+    let source = places.save(here.tier, item.departing(departure), Some(&etag)).await?;
+    match finish(places, here, source, Some(location), target.of_type()).await? {
         MoveOutcome::Arrived(arrived) => Ok(*arrived),
         MoveOutcome::TakenBack(Some(refusal)) => Err(refusal),
         MoveOutcome::TakenBack(None) | MoveOutcome::Over => Err(StoreError::race(false)),
@@ -98,7 +98,7 @@ async fn finish<P: Places>(
     let arrived = match target {
         Some(Stored { item, etag }) if item.has_version(version) => {
             // A run may have relocated the item to a colder container.
-            item.current().map(|item| Stored { item, etag })
+            Stored { item, etag }.filter_map(NewsItem::current)
         }
         // The item has been there, and has moved on.
         _ if is_located => None,
@@ -107,9 +107,12 @@ async fn finish<P: Places>(
         {
             let arriving = source.item.arrived(departure, here.clone());
             let over = etag.with_state_of(&source.etag);
-            match places.write(to.tier, arriving, Some(&over)).await {
+            match places.save(to.tier, arriving, Some(&over)).await {
                 Ok(arrived) => Some(arrived),
-                Err(refusal) if is_refusal(&refusal) => {
+                // The store would refuse the item again.
+                Err(refusal)
+                    if matches!(refusal.reason, Reason::PartitionFull | Reason::TooLarge) =>
+                {
                     give_up(places, to, Stored { item: reserved, etag }).await?;
                     return take_back(places, here, &source, Some(refusal)).await;
                 }
@@ -127,24 +130,18 @@ async fn finish<P: Places>(
         places.locate(id, (to, version), etag).await?;
     }
     let tombstone = source.item.vacated(&to.partition_key);
-    places.vacate(here.tier, tombstone, Some(&source.etag)).await?;
+    places.save(here.tier, tombstone, Some(&source.etag)).await?;
     Ok(arrived.map_or(MoveOutcome::Over, |arrived| MoveOutcome::Arrived(Box::new(arrived))))
-}
-
-/// Returns true if the store refuses this item in the place, and would refuse it again.
-fn is_refusal(error: &StoreError) -> bool {
-    matches!(error.reason, Reason::PartitionFull | Reason::TooLarge)
 }
 
 /// Gives up the reservation of a move: the place is as it was before.
 async fn give_up<P: Places>(
     places: &P,
     to: &Place,
-    Stored { item: reserved, etag }: Stored<Vacated>,
+    Stored { item: mut reserved, etag }: Stored<Vacated>,
 ) -> Result<(), StoreError> {
-    if reserved.reservation.as_ref().is_some_and(|it| it.was_taken) {
-        let tombstone = reserved.with_reservation(None);
-        return places.vacate(to.tier, tombstone, Some(&etag)).await.map(drop);
+    if reserved.reservation.take().is_some_and(|it| it.was_taken) {
+        return places.save(to.tier, reserved, Some(&etag)).await.map(drop);
     }
     match places.empty_slot(to, &reserved.id, &etag).await {
         Err(StoreError { reason: Reason::NotFound, .. }) => Err(StoreError::race(false)),
@@ -158,7 +155,7 @@ async fn take_back<P: Places>(
     source: &Stored<StoredItem>,
     refusal: Option<StoreError>,
 ) -> Result<MoveOutcome, StoreError> {
-    places.write(here.tier, source.item.staying(), Some(&source.etag)).await?;
+    places.save(here.tier, source.item.staying(), Some(&source.etag)).await?;
     tracing::warn!(
         item.id = source.item.public.id.as_str(),
         reason = refusal.as_ref().map(|refusal| tracing::field::display(refusal.reason)),

@@ -1,8 +1,8 @@
 //! The places of items, and their locations.
 
-use tributary_functions::cosmos::{ETag, ReadResult, StoreError, Stored};
+use tributary_functions::prelude::*;
 
-use super::stored::{Location, NewsItem, Place, StoredItem, Vacated};
+use super::stored::{Location, NewsItem, Place, StoredItem};
 use crate::{
     News,
     model::{PartitionKey, Tier},
@@ -22,12 +22,13 @@ pub trait Places: Clone {
 
     async fn slot(&self, place: &Place, id: &str) -> ReadResult<NewsItem>;
 
-    async fn put_slot(
+    /// Writes an item or a tombstone into a container, under the ETag that was read, or as a new item.
+    async fn save<T: ContainerItem<Items = NewsItem>>(
         &self,
-        place: &Place,
-        slot: (&str, &NewsItem),
+        tier: Tier,
+        item: T,
         read: Option<&ETag>,
-    ) -> Result<ETag, StoreError>;
+    ) -> Result<Stored<T>, StoreError>;
 
     async fn empty_slot(&self, place: &Place, id: &str, read: &ETag) -> Result<(), StoreError>;
 
@@ -47,40 +48,12 @@ pub trait Places: Clone {
     async fn find(&self, key: &PartitionKey, id: &str) -> Result<Option<FoundItem>, StoreError> {
         for tier in Tier::ALL {
             let place = Place { tier, partition_key: key.clone() };
-            if let Some(Stored { item, etag }) = self.slot(&place, id).await?
-                && let Some(item) = item.current()
-            {
-                return Ok(Some(FoundItem { tier, stored: Stored { item, etag } }));
+            let found = self.slot(&place, id).await?;
+            if let Some(stored) = found.and_then(|it| it.filter_map(NewsItem::current)) {
+                return Ok(Some(FoundItem { tier, stored }));
             }
         }
         Ok(None)
-    }
-
-    /// Writes an item into a container, under the ETag that was read, or as a new item.
-    async fn write(
-        &self,
-        tier: Tier,
-        item: StoredItem,
-        read: Option<&ETag>,
-    ) -> Result<Stored<StoredItem>, StoreError> {
-        let place = Place { tier, partition_key: item.public.partition_key.clone() };
-        let slot = NewsItem::from(item.clone());
-        let etag = self.put_slot(&place, (item.public.id.as_str(), &slot), read).await?;
-        Ok(Stored { item, etag })
-    }
-
-    /// Writes a tombstone into a container, under the ETag that was read, or as a new item.
-    async fn vacate(
-        &self,
-        tier: Tier,
-        tombstone: Vacated,
-        read: Option<&ETag>,
-    ) -> Result<Stored<NewsItem>, StoreError> {
-        let place = Place { tier, partition_key: tombstone.partition_key.clone() };
-        let id = tombstone.id.clone();
-        let item = NewsItem::Vacated(tombstone);
-        let etag = self.put_slot(&place, (&id, &item), read).await?;
-        Ok(Stored { item, etag })
     }
 }
 
@@ -93,13 +66,13 @@ impl Places for News {
         self.container(place.tier).read(place.partition_key.as_str(), id).await
     }
 
-    async fn put_slot(
+    async fn save<T: ContainerItem<Items = NewsItem>>(
         &self,
-        place: &Place,
-        (id, slot): (&str, &NewsItem),
+        tier: Tier,
+        item: T,
         read: Option<&ETag>,
-    ) -> Result<ETag, StoreError> {
-        self.container(place.tier).put(place.partition_key.as_str(), id, slot, read).await
+    ) -> Result<Stored<T>, StoreError> {
+        self.container(tier).save(item, read).await
     }
 
     async fn empty_slot(&self, place: &Place, id: &str, read: &ETag) -> Result<(), StoreError> {

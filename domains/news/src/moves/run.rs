@@ -23,26 +23,26 @@ use futures::{FutureExt, StreamExt, stream};
 use serde::Deserialize;
 use serde_json::Value;
 use tributary_functions::{
-    cosmos::{Background, Query, Scope, StoreError, Turns, retry},
-    values::Timestamp,
+    cosmos::{Background, JsonText, Turns},
+    prelude::*,
 };
 
 use super::{
     age::{AgeMoveOutcome, move_to_colder},
     edit,
     stored::Place,
-    unfinished::{self, UnfinishedMoves, readable},
+    unfinished::{self, UnfinishedMoves},
 };
 use crate::{
     News,
     model::{PartitionKey, Tier},
 };
 
-/// The due items of one page of the query.
-const PAGE_ITEMS: u32 = 100;
+/// The items of one page of a query.
+pub(super) const PAGE_ITEMS: u32 = 100;
 
 /// The items that move at a time.
-const MAX_CONCURRENT_MOVES: usize = 8;
+pub(super) const MAX_CONCURRENT_MOVES: usize = 8;
 
 /// The longest duration of a run, in slices of the background, which are 15 s.
 #[derive(Debug, Clone, Copy)]
@@ -86,37 +86,14 @@ impl RunOutcome {
     }
 }
 
-/// A due item, as the store has it.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct DueRow {
-    id: String,
-    #[serde(default)]
-    partition_key: Value,
-    #[serde(default)]
-    published_date: Value,
-    #[serde(default)]
-    arrived_from: Value,
-}
-
-#[derive(Debug)]
 struct DueItem {
     id: String,
     partition_key: PartitionKey,
-    date: Timestamp,
+    published_date: Timestamp,
     /// The place from which it has come. An unfinished move may still depart from there.
     arrived_from: Option<Place>,
-}
-
-impl DueRow {
-    fn due(&self) -> Option<DueItem> {
-        Some(DueItem {
-            id: self.id.clone(),
-            partition_key: readable(&self.partition_key)?,
-            date: readable(&self.published_date)?,
-            arrived_from: readable(&self.arrived_from)?,
-        })
-    }
 }
 
 /// A run that is under way.
@@ -125,7 +102,8 @@ pub struct MovingRun<'a> {
     turns_of_moves: Turns<'a>,
     turns: Turns<'a>,
     dues: DueItems,
-    last: Option<DueRow>,
+    /// The last due item that was read.
+    last: Option<JsonText>,
     has_asked_for_all: bool,
     pub outcome: RunOutcome,
 }
@@ -170,10 +148,10 @@ impl<'a> MovingRun<'a> {
         };
         let mut dues = Vec::with_capacity(rows.len());
         for row in rows {
-            match row.due() {
+            match row.parse::<DueItem>() {
                 Some(due) => dues.push(due),
                 // An item without these properties is in no list.
-                None => self.note_failed(&row.id, &StoreError::unreadable()),
+                None => self.note_failed(row.id().as_deref(), &StoreError::unreadable()),
             }
         }
         let news = &self.news.clone();
@@ -195,10 +173,10 @@ impl<'a> MovingRun<'a> {
                     touched.insert(due.partition_key);
                 }
                 Some(Err(error)) => {
-                    self.note_failed(&due.id, &error);
-                    self.outcome.leave(due.date);
+                    self.note_failed(Some(&due.id), &error);
+                    self.outcome.leave(due.published_date);
                 }
-                None => self.outcome.leave(due.date),
+                None => self.outcome.leave(due.published_date),
             }
         }
         Ok(Some(touched))
@@ -209,7 +187,7 @@ impl<'a> MovingRun<'a> {
     pub async fn count(mut self) -> Result<(BTreeMap<PartitionKey, u64>, bool), StoreError> {
         let mut partitions = BTreeMap::new();
         while let Some(rows) = self.next_rows().await? {
-            for key in rows.iter().filter_map(|row| readable(&row.partition_key)) {
+            for key in rows.iter().filter_map(|row| row.field("partitionKey")) {
                 *partitions.entry(key).or_default() += 1;
             }
         }
@@ -219,18 +197,17 @@ impl<'a> MovingRun<'a> {
     pub fn moved_before(&self) -> Timestamp {
         let asked_for = match &self.last {
             _ if self.has_asked_for_all => self.dues.before,
-            Some(last) => readable(&last.published_date).unwrap_or(Timestamp::EPOCH),
+            Some(last) => last.field("publishedDate").unwrap_or(Timestamp::EPOCH),
             None => Timestamp::EPOCH,
         };
         self.outcome.oldest_left.map_or(asked_for, |left| left.min(asked_for))
     }
 
     /// Returns the next due items; `None` if there are no more, or the slice is over.
-    async fn next_rows(&mut self) -> Result<Option<Vec<DueRow>>, StoreError> {
+    async fn next_rows(&mut self) -> Result<Option<Vec<JsonText>>, StoreError> {
         let page = page(&self.news, self.dues, self.last.as_ref());
         let Some(rows) = self.turns.next(page).await else {
-            let last = self.last.as_ref();
-            if let Some(date) = last.and_then(|last| readable(&last.published_date)) {
+            if let Some(date) = self.last.as_ref().and_then(|last| last.field("publishedDate")) {
                 self.outcome.leave(date);
             }
             return Ok(None);
@@ -243,7 +220,7 @@ impl<'a> MovingRun<'a> {
         Ok((!rows.is_empty()).then_some(rows))
     }
 
-    fn note_failed(&mut self, id: &str, error: &StoreError) {
+    fn note_failed(&mut self, id: Option<&str>, error: &StoreError) {
         let container = self.news.container(self.dues.from).id();
         tracing::warn!(%error, container, item.id = id, "An item stays where it is");
         self.outcome.failed += 1;
@@ -254,8 +231,8 @@ impl<'a> MovingRun<'a> {
 async fn page(
     news: &News,
     dues: DueItems,
-    after: Option<&DueRow>,
-) -> Result<Vec<DueRow>, StoreError> {
+    after: Option<&JsonText>,
+) -> Result<Vec<JsonText>, StoreError> {
     let page = match after {
         Some(_) => " AND c.publishedDate >= @date AND (c.publishedDate > @date OR c.id > @id)",
         None => "",
@@ -269,8 +246,8 @@ async fn page(
         .with_parameter("@top", PAGE_ITEMS)?
         .with_parameter("@before", dues.before)?;
     if let Some(row) = after {
-        query =
-            query.with_parameter("@date", &row.published_date)?.with_parameter("@id", &row.id)?;
+        let date: Option<Value> = row.field("publishedDate");
+        query = query.with_parameter("@date", date)?.with_parameter("@id", row.id())?;
     }
     news.container(dues.from).query(query, Scope::Container, PAGE_ITEMS).await
 }

@@ -1,10 +1,9 @@
 //! Items that move, as they are stored, and the tombstones that they leave.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
-use tributary_functions::{
-    engines::idempotency::{RecentCommands, RemembersCommands},
-    values::{CommandId, Timestamp},
-};
+use tributary_functions::prelude::*;
 
 use crate::model::{FeedItem, PartitionKey, Tag, Tier};
 
@@ -18,7 +17,7 @@ const TOMBSTONE_TTL_SECONDS: i64 = 24 * 60 * 60;
 const FOR_EVER: i64 = -1;
 
 /// The place of an item: a container, and a logical partition in it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Place {
     /// The container.
@@ -38,8 +37,7 @@ pub enum CopyState {
     Carried,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[item(NewsItem, partition = partition_key, id = id, version, created_by, tombstone(Vacated))]
 pub struct StoredItem {
     /// The part that readers see.
     #[serde(flatten)]
@@ -47,12 +45,6 @@ pub struct StoredItem {
     /// The tags in one text: a query searches it as it searches title and content.
     tag_text: String,
     pub state: CopyState,
-    /// The version, which each write of a command raises.
-    pub version: u64,
-    pub created_by: CommandId,
-    /// The commands that were lately carried out on the item.
-    #[serde(default, skip_serializing_if = "RecentCommands::is_empty")]
-    recent: RecentCommands,
     /// The move that has begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub departure: Option<Box<Departure>>,
@@ -85,8 +77,7 @@ pub struct Departure {
 
 /// The tombstone of an item that has moved on: a late copy of the item is refused. A place that is
 /// reserved for an item has a tombstone, too, with a reservation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[item(NewsItem, partition = partition_key, id = id)]
 pub struct Vacated {
     pub id: String,
     pub partition_key: PartitionKey,
@@ -110,7 +101,7 @@ pub struct Reservation {
 ///
 /// The location is written before the item. If the item does not follow, its creation was not
 /// acknowledged.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Location {
     pub id: String,
@@ -121,11 +112,9 @@ pub struct Location {
 }
 
 /// The content of a place under the id of an item.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase")]
+#[items]
 pub enum NewsItem {
-    #[serde(rename = "feedItem")]
-    Item(Box<StoredItem>),
+    FeedItem(Box<StoredItem>),
     /// The tombstone of an item that has moved to another place, or is about to move here.
     Vacated(Vacated),
 }
@@ -133,16 +122,11 @@ pub enum NewsItem {
 impl NewsItem {
     /// Returns the item, unless this is a tombstone.
     pub fn item(&self) -> Option<&StoredItem> {
-        if let Self::Item(item) = self { Some(item) } else { None }
-    }
-
-    /// Returns the item, unless this is a tombstone.
-    pub fn into_item(self) -> Option<StoredItem> {
-        if let Self::Item(item) = self { Some(*item) } else { None }
+        if let Self::FeedItem(item) = self { Some(item) } else { None }
     }
 
     pub fn current(self) -> Option<StoredItem> {
-        self.into_item().filter(|item| item.state != CopyState::Carried)
+        StoredItem::try_from(self).ok().filter(|item| item.state != CopyState::Carried)
     }
 
     /// Returns true if this copy has the item in this version, or in a later one.
@@ -151,32 +135,22 @@ impl NewsItem {
     }
 }
 
-impl From<StoredItem> for NewsItem {
-    fn from(item: StoredItem) -> Self {
-        Self::Item(Box::new(item))
+/// The name of the container and the partition key, for logs and findings.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.tier.as_str(), self.partition_key)
     }
 }
 
 impl StoredItem {
-    pub fn new(public: FeedItem, created_by: CommandId) -> Self {
-        Self {
-            tag_text: tag_text(&public),
-            public,
-            state: CopyState::Live,
-            version: 1,
-            created_by,
-            recent: RecentCommands::default(),
-            departure: None,
-            arrived_from: None,
-            ttl: FOR_EVER,
-        }
+    pub fn new(public: FeedItem, command: &CommandId) -> Self {
+        let tag_text = tag_text(&public);
+        Self::first(public, tag_text, CopyState::Live, None, None, FOR_EVER, command)
     }
 
     pub fn edited(&self, public: FeedItem, command: &CommandId) -> Self {
         let tag_text = tag_text(&public);
-        let mut item = Self { public, tag_text, version: self.version + 1, ..self.clone() };
-        item.recent.remember([command.clone()], Timestamp::now());
-        item
+        Self { public, tag_text, ..self.next() }.remembering(command)
     }
 
     pub(super) fn departing(&self, departure: Departure) -> Self {
@@ -215,29 +189,10 @@ impl StoredItem {
     }
 }
 
-impl RemembersCommands for StoredItem {
-    fn recent(&self) -> &RecentCommands {
-        &self.recent
-    }
-
-    fn recent_mut(&mut self) -> &mut RecentCommands {
-        &mut self.recent
-    }
-
-    fn knows(&self, command: &CommandId) -> bool {
-        self.created_by == *command || self.recent.knows(command)
-    }
-}
-
 impl Vacated {
     pub fn new(id: &str, partition_key: PartitionKey, moved_to: PartitionKey) -> Self {
         let id = id.to_owned();
         Self { id, partition_key, moved_to, reservation: None, ttl: TOMBSTONE_TTL_SECONDS }
-    }
-
-    /// Returns the tombstone with this reservation, or without any.
-    pub(super) fn with_reservation(self, reservation: Option<Reservation>) -> Self {
-        Self { reservation, ..self }
     }
 
     pub(super) fn is_reserved_for(&self, departure: &Departure) -> bool {

@@ -12,24 +12,17 @@
 use std::pin::pin;
 
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::Value;
 use tributary_functions::{
-    cosmos::{JsonText, Query, Scope, StoreError, Turns, retry},
-    values::Timestamp,
+    cosmos::{JsonText, Turns},
+    prelude::*,
 };
 
 use super::{
     edit::{self, MoveOutcome},
+    run::{MAX_CONCURRENT_MOVES, PAGE_ITEMS},
     stored::Place,
 };
 use crate::{News, model::Tier};
-
-/// The departing items of one page of the query.
-const PAGE_ITEMS: u32 = 100;
-
-/// The moves that are ended at a time.
-const MAX_CONCURRENT_MOVES: usize = 8;
 
 #[derive(Debug, Default)]
 pub struct UnfinishedMoves {
@@ -55,39 +48,13 @@ impl UnfinishedMoves {
     }
 }
 
-/// A departing item, as the store has it.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct DepartingRow {
-    id: String,
-    #[serde(default)]
-    partition_key: Value,
-    #[serde(default)]
-    published_date: Value,
-    #[serde(default)]
-    arrival_date: Value,
-    /// When it departed, in seconds of the store's clock.
-    #[serde(rename = "_ts", default)]
-    departed_at: i64,
-}
-
-impl DepartingRow {
-    async fn end(&self, news: &News, tier: Tier) -> Result<MoveOutcome, StoreError> {
-        let Some(partition_key) = readable(&self.partition_key) else {
-            return Err(StoreError::unreadable());
-        };
-        let here = Place { tier, partition_key };
-        retry(async |_| edit::end(news, &here, &self.id).await).await
-    }
-
-    fn dates(&self) -> impl Iterator<Item = Timestamp> {
-        [&self.published_date, &self.arrival_date].into_iter().filter_map(readable)
-    }
-}
-
-/// Returns a value of a row, if it can be read.
-pub(super) fn readable<T: DeserializeOwned>(value: &Value) -> Option<T> {
-    JsonText::from(value).parse()
+/// Ends the move of an item that departs from a container, as the store has the item.
+async fn end_move(row: &JsonText, news: &News, tier: Tier) -> Result<MoveOutcome, StoreError> {
+    let (Some(id), Some(partition_key)) = (row.id(), row.field("partitionKey")) else {
+        return Err(StoreError::unreadable());
+    };
+    let here = Place { tier, partition_key };
+    retry(async |_| edit::end(news, &here, &id).await).await
 }
 
 /// Ends the unfinished moves from these containers. The runs are known to have passed the date `passed`.
@@ -127,8 +94,7 @@ async fn pass(
          c.departure.item.publishedDate AS arrivalDate FROM c WHERE c.state = 'departing'",
     );
     let container = news.container(tier);
-    let mut pages =
-        pin!(container.pages::<DepartingRow>(query, Scope::Container, PAGE_ITEMS).await?);
+    let mut pages = pin!(container.pages::<JsonText>(query, Scope::Container, PAGE_ITEMS).await?);
     let mut left = UnfinishedMoves::default();
     let mut has_ended_some = false;
     while !left.is_cut {
@@ -138,21 +104,22 @@ async fn pass(
         };
         let Some(page) = page? else { break };
         let mut ends = stream::iter(page)
-            .map(|row| async move { (turns.next(row.end(news, tier).boxed()).await, row) })
+            .map(|row| async move { (turns.next(end_move(&row, news, tier).boxed()).await, row) })
             .buffer_unordered(MAX_CONCURRENT_MOVES);
         while let Some((end, row)) = ends.next().await {
             match end {
                 Some(Ok(MoveOutcome::Over)) => {}
                 Some(Ok(_)) => {
-                    let departed_at = Timestamp::from_unix_seconds(row.departed_at);
-                    has_ended_some |= departed_at <= Some(begin);
+                    // In seconds of the store's clock.
+                    let departed_at = row.field("_ts").unwrap_or_default();
+                    has_ended_some |= Timestamp::from_unix_seconds(departed_at) <= Some(begin);
                 }
                 Some(Err(error)) => {
                     let container = container.id();
-                    let id = &row.id;
-                    tracing::warn!(%error, container, item.id = id, "A move cannot be ended");
+                    tracing::warn!(%error, container, item.id = row.id(), "A move cannot be ended");
+                    let dates = ["publishedDate", "arrivalDate"].map(|name| row.field(name));
                     // An earlier date does not matter: no later progress hides the item under it.
-                    let dates = row.dates().filter(|date| *date >= passed);
+                    let dates = dates.into_iter().flatten().filter(|date| *date >= passed);
                     left.add(&UnfinishedMoves { failed: 1, held_at: dates.min(), is_cut: false });
                 }
                 None => left.is_cut = true,

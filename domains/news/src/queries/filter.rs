@@ -4,9 +4,8 @@ use std::{ops::Range, time::Duration};
 
 use serde::Serialize;
 use tributary_functions::{
-    engines::child_list::SortKey,
-    http::{ApiError, Filter, QueryParameter, moment_from},
-    values::{Timestamp, check_length},
+    http::{Filter, moment_from},
+    prelude::*,
 };
 
 use crate::model::ProviderId;

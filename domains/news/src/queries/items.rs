@@ -1,11 +1,7 @@
 //! The queries.
 
-use axum::{Json, extract::State, http::HeaderMap};
-use tributary_functions::{
-    cosmos::Stored,
-    engines::child_list::SortKey,
-    http::{self, ApiError, Conditions, ItemResponse, List, PageRequest, Params},
-};
+use axum::http::HeaderMap;
+use tributary_functions::prelude::*;
 
 use super::{
     filter::NewsFilter,

@@ -28,11 +28,7 @@ use std::collections::{HashSet, VecDeque};
 
 use futures::future::try_join_all;
 
-use tributary_functions::{
-    cosmos::{Budget, StoreError},
-    engines::child_list::SortKey,
-    values::Timestamp,
-};
+use tributary_functions::{cosmos::Budget, prelude::*};
 
 /// A part of the list: a sorted range of one container.
 pub(super) trait ListPart {

@@ -11,9 +11,8 @@ use std::ops::Range;
 
 use serde::Deserialize;
 use tributary_functions::{
-    cosmos::{self, Container, JsonText, Query, Scope, StoreError},
-    engines::child_list::SortKey,
-    values::Timestamp,
+    cosmos::{self, JsonText},
+    prelude::*,
 };
 
 use super::{
@@ -86,13 +85,11 @@ impl Items {
 
     /// Returns the number of rows to read: more each time in a search, since few rows match.
     fn row_limit(&self, PartRequest { items, reads, .. }: PartRequest<'_>) -> u32 {
-        match self.q {
-            Some(_) => {
-                let candidates = items.saturating_mul(CANDIDATES_GROWTH.saturating_pow(reads));
-                candidates.min(MAX_CANDIDATES.max(items))
-            }
-            None => items,
+        if self.q.is_none() {
+            return items;
         }
+        let candidates = items.saturating_mul(CANDIDATES_GROWTH.saturating_pow(reads));
+        candidates.min(MAX_CANDIDATES.max(items))
     }
 
     /// Returns the next rows that have a position, at most `row_limit` of them, and true if the part has
@@ -128,16 +125,13 @@ impl Items {
     }
 
     fn item(&self, row: cosmos::RowResult<NewsItem>) -> Option<PartRow<StoredItem>> {
-        match row {
-            Ok(item) => Some(self.row(item.into_item()?)),
-            Err(row) => unreadable_row(&row),
-        }
+        row.map_or_else(|row| unreadable_row(&row), |item| Some(self.row(item.try_into().ok()?)))
     }
 
     fn candidate(&self, row: cosmos::RowResult<Candidate>) -> Option<PartRow<StoredItem>> {
         match row {
             Ok(Candidate { id, published_date, version, found }) => {
-                if let Some(item) = found.and_then(NewsItem::into_item) {
+                if let Some(item) = found.and_then(|it| it.try_into().ok()) {
                     return Some(self.row(item));
                 }
                 Some(PartRow { key: SortKey(published_date, id.to_string()), version, item: None })
@@ -153,42 +147,7 @@ impl Items {
         let key = SortKey(item.public.published_date, item.public.id.to_string());
         PartRow { key, version: item.version, item: Some(item).filter(|_| !is_archived) }
     }
-}
 
-/// Returns the empty row of an unreadable item, if its position is readable.
-fn unreadable_row(row: &JsonText) -> Option<PartRow<StoredItem>> {
-    let key = SortKey(row.field("publishedDate")?, row.field("id")?);
-    Some(PartRow { key, version: row.field("version").unwrap_or(0), item: None })
-}
-
-impl ListPart for Items {
-    type Item = StoredItem;
-
-    fn before(&self) -> Timestamp {
-        self.window.end
-    }
-
-    async fn read(
-        &self,
-        after: Option<&SortKey>,
-        wanted: PartRequest<'_>,
-    ) -> Result<PartRows<StoredItem>, StoreError> {
-        let row_limit = self.row_limit(wanted);
-        let (rows, is_end) = self.rows(after, row_limit, wanted).await?;
-        if !rows.is_empty() || is_end {
-            return Ok(PartRows { rows, is_end });
-        }
-        // No row has a readable position: the next read takes more rows.
-        let (rows, _) = self.rows(after, MAX_READ_ROWS, wanted).await?;
-        Ok(PartRows { is_end: rows.is_empty(), rows })
-    }
-
-    async fn keep(&self, item: &StoredItem) -> Result<bool, StoreError> {
-        Ok(item.departure.is_none() || !moves::has_arrived(&self.news, item).await?)
-    }
-}
-
-impl Items {
     /// Returns the query of the next rows. The filtered properties come first in its order, so that the
     /// composite index is entered at the first item.
     fn query(&self, after: Option<&SortKey>, row_limit: u32) -> Result<Query, StoreError> {
@@ -234,5 +193,38 @@ impl Items {
             query = query.with_parameter("@date", date)?.with_parameter("@id", id)?;
         }
         Ok(query)
+    }
+}
+
+/// Returns the empty row of an unreadable item, if its position is readable.
+fn unreadable_row(row: &JsonText) -> Option<PartRow<StoredItem>> {
+    let key = SortKey(row.field("publishedDate")?, row.field("id")?);
+    Some(PartRow { key, version: row.field("version").unwrap_or(0), item: None })
+}
+
+impl ListPart for Items {
+    type Item = StoredItem;
+
+    fn before(&self) -> Timestamp {
+        self.window.end
+    }
+
+    async fn read(
+        &self,
+        after: Option<&SortKey>,
+        wanted: PartRequest<'_>,
+    ) -> Result<PartRows<StoredItem>, StoreError> {
+        let row_limit = self.row_limit(wanted);
+        let (rows, is_end) = self.rows(after, row_limit, wanted).await?;
+        if !rows.is_empty() || is_end {
+            return Ok(PartRows { rows, is_end });
+        }
+        // No row has a readable position: the next read takes more rows.
+        let (rows, _) = self.rows(after, MAX_READ_ROWS, wanted).await?;
+        Ok(PartRows { is_end: rows.is_empty(), rows })
+    }
+
+    async fn keep(&self, item: &StoredItem) -> Result<bool, StoreError> {
+        Ok(item.departure.is_none() || !moves::has_arrived(&self.news, item).await?)
     }
 }

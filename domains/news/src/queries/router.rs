@@ -18,19 +18,11 @@
 //!
 //! The router names partitions as a page needs them, from the newest: a window may have any length.
 
-use std::{cmp::Reverse, iter, ops::Range};
+use std::{cmp::Reverse, collections::BTreeSet, iter, ops::Range};
 
-use axum::{
-    Json,
-    http::{HeaderMap, HeaderName, HeaderValue},
-};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use cosmos_model::partitioning::period::Period;
-use tributary_functions::{
-    cosmos::Budget,
-    engines::child_list::SortKey,
-    http::{ApiError, List, PageRequest, refused_cursor},
-    values::Timestamp,
-};
+use tributary_functions::{cosmos::Budget, http::refused_cursor, prelude::*};
 
 use super::{
     filter::NewsFilter,
@@ -73,9 +65,7 @@ pub(super) async fn page<const SEARCH: bool>(
 /// A query of a whole container counts as one partition: it is a fan-out to the physical
 /// partitions, and a hot container has few of these.
 pub(super) fn headers(tiers: &[Tier]) -> HeaderMap {
-    let mut containers = tiers.to_vec();
-    containers.sort();
-    containers.dedup();
+    let containers: BTreeSet<Tier> = tiers.iter().copied().collect();
     let names: Vec<&str> = containers.into_iter().map(Tier::as_str).collect();
     let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let mut headers = HeaderMap::new();

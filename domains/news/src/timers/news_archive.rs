@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use tributary_functions::{
-    cosmos::{Query, Scope, StoreError},
-    values::Timestamp,
-};
+use tributary_functions::prelude::*;
 
 use crate::{
     model::{PartitionKey, Tier},

@@ -1,9 +1,6 @@
 //! `NewsMigration`: items that are no longer new go to the warm container.
 
-use tributary_functions::{
-    cosmos::{StoreError, Stored},
-    values::Timestamp,
-};
+use tributary_functions::prelude::*;
 
 use super::measure_migration;
 use crate::{
@@ -16,8 +13,7 @@ use crate::{
 /// Brings the due items to the warm container.
 pub(crate) async fn migrate(news: &News, slice: RunSlice) -> Result<RunOutcome, StoreError> {
     let latest = news.latest_committed().in_background();
-    let known: Option<Stored<ProgressRecord>> =
-        latest.locations.read(RECORDS_PARTITION, PROGRESS_ID).await?;
+    let known = ProgressRecord::read(&latest.locations).await?;
     let recorded = known.as_ref().map_or(Timestamp::EPOCH, |known| known.item.migrated_before);
     let before = news.ages.migrated_before(news.now()).max(recorded);
     let dues = DueItems { from: Tier::Hot, to: Tier::Warm, before };

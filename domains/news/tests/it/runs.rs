@@ -69,21 +69,6 @@ async fn an_item_that_was_never_migrated_never_expires() {
 }
 
 #[tokio::test]
-async fn an_edit_after_the_migration_is_kept() {
-    let room = Newsroom::new().await;
-    let item = room.post("reuters", "old", 20.0).await.expect(201).json();
-    room.days_pass(11).await;
-    room.migrate().await;
-    let mut body = room.item("reuters", "old", 31.0);
-    (body["publishedDate"], body["title"]) = (item["publishedDate"].clone(), json!("Corrected"));
-    room.world.post("/api/news/items", body).await.expect(200);
-    assert_eq!(room.read(&item).await.expect(200).json()["title"], "Corrected");
-    let page = room.world.get("/api/news/items?days=60").await.expect(200).json();
-    assert_eq!(page["items"][0]["title"], "Corrected");
-    assert_eq!(page["items"].as_array().unwrap().len(), 1);
-}
-
-#[tokio::test]
 async fn whole_partitions_go_to_the_archive_after_two_years_with_a_record() {
     let room = Newsroom::new().await;
     let items = [("old", 95.0), ("older", 100.0), ("new", 1.0)];

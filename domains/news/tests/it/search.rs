@@ -114,18 +114,6 @@ async fn a_bad_window_is_refused() {
 }
 
 #[tokio::test]
-async fn a_cursor_belongs_to_its_filter() {
-    let room = Newsroom::new().await;
-    for n in 0..3 {
-        room.post("reuters", &format!("{n}"), f64::from(n)).await.expect(201);
-    }
-    let page = room.world.get("/api/news/items?days=7&limit=1").await.expect(200).json();
-    let cursor = page["nextCursor"].as_str().unwrap();
-    room.world.get(&format!("/api/news/items?days=8&limit=1&cursor={cursor}")).await.expect(400);
-    room.world.get(&format!("/api/news/items?days=7&limit=2&cursor={cursor}")).await.expect(200);
-}
-
-#[tokio::test]
 async fn a_text_is_found_in_title_content_and_tags_in_any_case() {
     for settings in [HYBRID, MONTHLY] {
         let room = Newsroom::with(World::new().await, settings).await;
@@ -310,16 +298,6 @@ async fn a_search_that_finds_everything_reads_little_more_than_its_page() {
     let requests = room.world.endpoint.requests_since(requests_before);
     let queries = requests.iter().filter(|request| request.query.is_some()).count();
     assert!(queries <= 4, "{queries}");
-}
-
-#[tokio::test]
-async fn an_item_is_found_in_every_container_and_its_answer_names_the_containers_read() {
-    let room = Newsroom::new().await;
-    for (days, containers) in [(1.0, "hot"), (40.0, "hot, warm"), (900.0, "hot, warm, archive")] {
-        let item = room.post("reuters", &format!("{days}"), days).await.expect(201).json();
-        let answer = room.read(&item).await.expect(200);
-        assert_eq!(answer.header("x-containers-queried"), containers);
-    }
 }
 
 #[tokio::test]

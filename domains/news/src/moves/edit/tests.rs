@@ -18,11 +18,6 @@ use crate::{
     },
     moves::FoundItem,
 };
-use tributary_functions::{
-    cosmos::ETag,
-    engines::idempotency::RemembersCommands,
-    values::{CommandId, Timestamp},
-};
 
 const ID: &str = "note";
 
@@ -137,7 +132,7 @@ impl Places for Model {
         Self { is_latest: true, ..self.clone() }
     }
 
-    async fn slot(&self, place: &Place, _id: &str) -> Result<Option<Stored<NewsItem>>, StoreError> {
+    async fn slot(&self, place: &Place, _id: &str) -> ReadResult<NewsItem> {
         let key = (place.tier, place.partition_key.clone());
         self.request(|state, fault| {
             let is_stale = fault == StepFault::Stale && !self.is_latest;
@@ -146,21 +141,22 @@ impl Places for Model {
         .await
     }
 
-    async fn put_slot(
+    async fn save<T: ContainerItem<Items = NewsItem>>(
         &self,
-        place: &Place,
-        (_, slot): (&str, &NewsItem),
+        tier: Tier,
+        item: T,
         over: Option<&ETag>,
-    ) -> Result<ETag, StoreError> {
-        let key = (place.tier, place.partition_key.clone());
+    ) -> Result<Stored<T>, StoreError> {
+        let key = (tier, PartitionKey::parse(item.key().0.to_owned()).unwrap());
         self.request(|State { slots, etag, .. }, fault| {
             if fault == StepFault::Full {
                 return Err(StoreError::new(Reason::PartitionFull, false));
             }
-            let written = write(slots.entry(key).or_default(), Some(slot.clone()), over, etag);
-            answer(written, fault)
+            let slot = Some(item.clone().into());
+            answer(write(slots.entry(key).or_default(), slot, over, etag), fault)
         })
         .await
+        .map(|etag| Stored { item, etag })
     }
 
     async fn empty_slot(&self, place: &Place, _id: &str, over: &ETag) -> Result<(), StoreError> {
@@ -172,7 +168,7 @@ impl Places for Model {
         .await
     }
 
-    async fn location(&self, _id: &str) -> Result<Option<Stored<Location>>, StoreError> {
+    async fn location(&self, _id: &str) -> ReadResult<Location> {
         self.request(|state, fault| {
             Ok(read(&state.location, fault == StepFault::Stale && !self.is_latest))
         })
@@ -235,8 +231,8 @@ async fn post(model: &Model, to: &Place, text: usize) -> Result<(u64, usize), St
     let command = CommandId::from_text(&format!("command {text}"));
     let Some(location) = model.location(ID).await? else {
         model.locate(ID, (to, 1), None).await?;
-        let item = StoredItem::new(note(to, text), command);
-        return model.write(to.tier, item, None).await.map(|_| (1, text));
+        let item = StoredItem::new(note(to, text), &command);
+        return model.save(to.tier, item, None).await.map(|_| (1, text));
     };
     let former = &location.item.place;
     let found = model.find(&former.partition_key, ID).await?;
@@ -248,12 +244,12 @@ async fn post(model: &Model, to: &Place, text: usize) -> Result<(u64, usize), St
             let over = model.slot(former, ID).await?.map(vacant).transpose()?;
             let here = former.partition_key.clone();
             let to = to.partition_key.clone();
-            model.vacate(former.tier, Vacated::new(ID, here, to), over.as_ref()).await?;
+            model.save(former.tier, Vacated::new(ID, here, to), over.as_ref()).await?;
         }
         let over = model.slot(to, ID).await?.map(vacant).transpose()?;
         model.locate(ID, (to, 1), Some(&location.etag)).await?;
-        let item = StoredItem::new(note(to, text), command);
-        return model.write(to.tier, item, over.as_ref()).await.map(|_| (1, text));
+        let item = StoredItem::new(note(to, text), &command);
+        return model.save(to.tier, item, over.as_ref()).await.map(|_| (1, text));
     };
     if item.knows(&command) {
         return Ok((item.version, item.public.title.as_str().parse().unwrap()));
@@ -264,7 +260,7 @@ async fn post(model: &Model, to: &Place, text: usize) -> Result<(u64, usize), St
         return Err(StoreError::race(false));
     }
     let stored = if here == *to {
-        model.write(tier, item.edited(note(to, text), &command), Some(&etag)).await?
+        model.save(tier, item.edited(note(to, text), &command), Some(&etag)).await?
     } else {
         let departure = Departure { to: to.clone(), item: note(to, text), command };
         depart(model, &here, Stored { item, etag }, location, departure).await?
