@@ -6,7 +6,7 @@ use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
     config::ConfigError,
-    cosmos::{Background, Container, Reads, StoreError, Stored, containers},
+    cosmos::{Background, Container, StoreError, Stored, containers},
     domain::Context,
     values::{Clock, Timestamp},
 };
@@ -42,7 +42,6 @@ pub struct News {
     /// The classes of keys that are recorded for a provider. A record is permanent.
     recorded_classes: Arc<Cache<(ProviderId, KeyClass), ()>>,
     pub(super) progress: RememberedProgress,
-    pub(super) reads: Reads,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -82,7 +81,6 @@ impl News {
             clock: context.clock,
             progress: RememberedProgress::default(),
             recorded_classes: Arc::new(Cache::new(MAX_REMEMBERED_PROVIDERS)),
-            reads: Reads::Session,
         })
     }
 

@@ -25,7 +25,7 @@ use super::{
     Cosmos, ETag, JsonText, Reads, Refusal, StoreError, Stored, Transaction,
     budget::check_request_budget,
     meter::{metered, timed, timed_sync},
-    retry::{decides_on_latest, note_session_read, note_write},
+    retry::{note_session_read, note_write},
     session::{capture, capture_none, request_reads_latest},
     transaction::if_match,
 };
@@ -97,7 +97,7 @@ impl Container {
     }
 
     /// Returns the container with reads and queries of this consistency.
-    pub fn reading(&self, reads: Reads) -> Self {
+    pub(crate) fn reading(&self, reads: Reads) -> Self {
         match reads {
             Reads::Session => self.clone(),
             Reads::Latest => self.latest_committed(),
@@ -318,8 +318,7 @@ impl Container {
     }
 
     pub(super) fn read_options(&self) -> (OperationOptions, Option<SessionToken>) {
-        let is_latest = request_reads_latest() || decides_on_latest();
-        let reads = if is_latest { Reads::Latest } else { Reads::Session };
+        let reads = if request_reads_latest() { Reads::Latest } else { Reads::current() };
         let options = (*self.reading(reads).options).clone();
         // The latest committed state has all positions.
         let is_session = options.read_consistency_strategy.is_none();

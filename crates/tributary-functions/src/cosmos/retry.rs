@@ -49,11 +49,10 @@ impl Retryable for StoreError {
 }
 
 /// The consistency of reads.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Reads {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reads {
     /// All writes of this instance, and all that it has read before. Recent writes of other instances may
     /// be missing, since a read asks one replica.
-    #[default]
     Session,
     /// All committed writes of any instance. A read asks more than one replica, for twice the request
     /// units.
@@ -61,10 +60,9 @@ pub enum Reads {
 }
 
 impl Reads {
-    /// Refuses a decision to write nothing unless it was made on the latest state: no write follows that
-    /// the store could refuse.
-    pub fn confirmed(self) -> Result<(), Unconfirmed> {
-        if self == Self::Latest { Ok(()) } else { Err(Unconfirmed) }
+    /// Returns the consistency of the reads in the current decision.
+    pub(crate) fn current() -> Self {
+        DECISION.try_with(|decision| decision.reads).unwrap_or(Self::Session)
     }
 }
 
@@ -78,8 +76,6 @@ pub struct Unconfirmed;
 pub struct Attempt {
     /// True if the answer of an earlier attempt was lost: an item in the store may be its write.
     pub answer_lost: bool,
-    /// The consistency of its reads.
-    pub reads: Reads,
 }
 
 /// The state on which a decision rests.
@@ -103,9 +99,10 @@ tokio::task_local! {
     static DECISION: Decision;
 }
 
-/// Returns true if the reads of the current decision return the latest committed state.
-pub(super) fn decides_on_latest() -> bool {
-    DECISION.try_with(|decision| decision.reads == Reads::Latest).unwrap_or_default()
+/// Refuses a decision to write nothing unless it was made on the latest state: no write follows that the
+/// store could refuse.
+pub fn check_confirmed() -> Result<(), Unconfirmed> {
+    if Reads::current() == Reads::Latest { Ok(()) } else { Err(Unconfirmed) }
 }
 
 /// Notes a read that may return an old state.
@@ -175,15 +172,15 @@ pub async fn retry<T, E: Retryable, A: Future<Output = Result<T, E>>>(
         let answer_lost = answer_lost.load(Relaxed);
         let is_first = is_first.swap(false, Relaxed);
         // On the heap: each layer around it keeps a copy on the stack in a debug build, 190 KB together.
-        let attempt = move |reads| Box::pin(attempt(Attempt { answer_lost, reads }));
+        let attempt = move || Box::pin(attempt(Attempt { answer_lost }));
         async move {
             if is_first {
-                match attempt(Reads::Session).await {
+                match attempt().await {
                     Err(error) if error.may_be_stale() => {}
                     decided => return decided,
                 }
             }
-            decided_on_latest(attempt(Reads::Latest)).await
+            decided_on_latest(attempt()).await
         }
     };
     attempt_once

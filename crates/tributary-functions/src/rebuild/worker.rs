@@ -10,8 +10,8 @@ use super::Rebuilds;
 use crate::{
     audit::{AuditPosition, AuditSlice},
     cosmos::{
-        Attempt, Container, JsonText, Pacer, Query, QueryPosition, Reads, Scope, StoreError,
-        metered, retry,
+        Attempt, Container, JsonText, Pacer, Query, QueryPosition, Scope, StoreError, metered,
+        retry,
     },
     projection::{
         AnyProjection, BatchSource, IncompleteBatch,
@@ -90,7 +90,7 @@ impl Rebuilds {
         decide: impl Fn(&ProjectionState) -> (Option<Rebuild>, T),
     ) -> Result<T, StoreError> {
         retry(async |_: Attempt| {
-            let states = self.projections.states().reading(Reads::Latest);
+            let states = self.projections.states().latest_committed();
             let (state, etag) = states.read(function).await?;
             let (rebuild, result) = decide(&state);
             if let Some(rebuild) = rebuild {

@@ -7,7 +7,7 @@
 use std::iter;
 
 use tributary_functions::{
-    cosmos::{Attempt, ETag, StoreError, Stored, retry},
+    cosmos::{ETag, StoreError, Stored, check_confirmed, retry},
     engines::{command::WrittenItem, idempotency::RemembersCommands},
     http::ApiError,
     values::{CommandId, Timestamp},
@@ -33,7 +33,7 @@ pub(super) async fn save(
     command: &CommandId,
 ) -> Result<WrittenItem<StoredItem>, ApiError> {
     let save = Save { new, id: new.id(), command };
-    retry(async |attempt: Attempt| save.attempt(&news.reading(attempt.reads)).await).await
+    retry(async |_| save.attempt(news).await).await
 }
 
 struct Save<'a> {
@@ -122,7 +122,7 @@ impl Save<'_> {
         Stored { item: location, etag }: Stored<Location>,
     ) -> Result<WrittenItem<StoredItem>, ApiError> {
         // The item may have moved, or be in a container that the replica does not show yet.
-        news.reads.confirmed()?;
+        check_confirmed()?;
         let id = self.id.as_str();
         let former = location.place;
         let place = news.place_of(self.new).await?;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ProjectionState;
 use crate::{
-    cosmos::{Container, Cosmos, ETag, Query, Reads, Reason, Scope, StoreError, Stored},
+    cosmos::{Container, Cosmos, ETag, Query, Reason, Scope, StoreError, Stored},
     projection::leases::Lease,
     values::Timestamp,
 };
@@ -23,8 +23,8 @@ impl ProjectionStates {
         Self(cosmos.container("projections"))
     }
 
-    pub(crate) fn reading(&self, reads: Reads) -> Self {
-        Self(self.0.reading(reads))
+    pub(crate) fn latest_committed(&self) -> Self {
+        Self(self.0.latest_committed())
     }
 
     pub(crate) fn container(&self) -> &Container {

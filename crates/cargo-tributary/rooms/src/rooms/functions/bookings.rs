@@ -17,8 +17,8 @@ pub(super) async fn create_booking(
 ) -> Result<ItemResponse<PublicBooking>, ApiError> {
     let id = new_id(key.as_ref(), &format!("booking {room_id}"))?;
     let booking = Booking::new(&room_id, id, text);
-    let created = retry(async |Attempt { reads, .. }| {
-        let (new, request) = (booking.clone(), FamilyRequest::new(&command, reads));
+    let created = retry(async |_| {
+        let (new, request) = (booking.clone(), FamilyRequest::new(&command));
         stores
             .bookings
             .create_once(&room_id, new, request, |known| known.has_text_of(&booking))
