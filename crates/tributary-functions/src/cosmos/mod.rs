@@ -37,8 +37,8 @@ pub use pacer::{Background, BackgroundOptions, Pacer, Turns};
 pub(crate) use position::{ContainerTag, Position, SessionPosition};
 pub(crate) use queries::QueryPosition;
 pub use queries::{Pages, RowResult, Scope};
-pub use retry::{Attempt, Retryable, Unconfirmed, check_confirmed, retry};
-pub(crate) use retry::{Reads, confirmed};
+pub use retry::{Attempt, Retryable, retry};
+pub(crate) use retry::{confirmed, decided, decides_on_latest};
 pub(crate) use session::{
     Captures, EagerApplications, SeenPositions, Session, in_no_session, in_session,
 };

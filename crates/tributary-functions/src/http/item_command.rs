@@ -22,9 +22,9 @@ use axum::{
 };
 use serde::Serialize;
 
-use super::{Actor, ApiError, Conditions, ItemResponse, created, item};
+use super::{Actor, ApiError, Conditions, ItemResponse, check_confirmed, created, item};
 use crate::{
-    cosmos::{Attempt, StoreError, Stored, check_confirmed, retry},
+    cosmos::{Attempt, StoreError, Stored, retry},
     engines::{
         command::{DesiredItem, ItemSlot, PutStep, WrittenItem},
         counted_children::{

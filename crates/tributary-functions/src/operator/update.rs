@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use super::view::{LeaseName, ProjectionName, ProjectionView, find, listed};
 use crate::{
-    cosmos::{ETag, check_confirmed, retry},
+    cosmos::{ETag, retry},
     http::{
-        ApiError, Conditions, ItemResponse, JsonBody, Params, QueryParameter, from_form, item,
-        parameter_of,
+        ApiError, Conditions, ItemResponse, JsonBody, Params, QueryParameter, check_confirmed,
+        from_form, item, parameter_of,
     },
     projection::{
         Projections,

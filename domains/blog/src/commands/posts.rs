@@ -120,8 +120,7 @@ impl PutPost {
                 "This post belongs to another user. Choose another id, or sign in as its author to change it.",
             ));
         }
-        let request = command.edit_request(post);
-        let edited = blog.reactions.edit(id, text.clone(), request).await?;
+        let edited = blog.reactions.edit(id, text.clone(), command.edit_request(post)).await?;
         // A post that was deleted meanwhile is decided upon anew.
         Ok(WrittenItem::edited(edited.ok_or_else(|| StoreError::race(false))?))
     }

@@ -7,9 +7,9 @@
 use std::iter;
 
 use tributary_functions::{
-    cosmos::{ETag, StoreError, Stored, check_confirmed, retry},
+    cosmos::{ETag, StoreError, Stored, retry},
     engines::{command::WrittenItem, idempotency::RemembersCommands},
-    http::ApiError,
+    http::{ApiError, check_confirmed},
     values::{CommandId, Timestamp},
 };
 

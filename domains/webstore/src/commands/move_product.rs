@@ -2,8 +2,11 @@
 
 use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
-    cosmos::{StoreError, Stored, check_confirmed, retry},
-    http::{self, ApiError, Conditions, ItemCommand, ItemResponse, JsonBody, Params, from_form},
+    cosmos::{StoreError, Stored, retry},
+    http::{
+        self, ApiError, Conditions, ItemCommand, ItemResponse, JsonBody, Params, check_confirmed,
+        from_form,
+    },
 };
 
 use crate::{

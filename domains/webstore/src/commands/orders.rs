@@ -51,8 +51,7 @@ pub async fn create_order(
             let known = orders.item::<SalesOrder>(&customer_id, &id).await?.ok_or(none)?;
             return if is_same(&known.item) { Ok(known) } else { Err(KEY_USED) };
         };
-        let request = FamilyRequest::new(&command);
-        store.orders.create_once(&customer_id, order, request, is_same).await
+        store.orders.create_once(&customer_id, order, FamilyRequest::new(&command), is_same).await
     });
     let Stored { item: SalesOrder { public, .. }, etag } = created.await?;
     Ok(http::created(&format!("/api/customers/{customer_id}/orders/{id}"), &public, &etag))

@@ -4,9 +4,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use axum::extract::State;
 use tributary_functions::{
-    cosmos::{Attempt, StoreError, Stored, check_confirmed, retry},
+    cosmos::{Attempt, StoreError, Stored, retry},
     engines::command::{self, PutStep, WrittenItem},
-    http::{ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form},
+    http::{ApiError, ItemCommand, ItemResponse, JsonBody, Params, check_confirmed, from_form},
 };
 
 use crate::{

@@ -84,7 +84,7 @@ use self::{
 };
 use super::idempotency::RemembersCommands;
 use crate::{
-    cosmos::{Combiner, Container, ETag, ReadResult, Reads, StoreError, Stored},
+    cosmos::{Combiner, Container, ETag, ReadResult, StoreError, Stored, decides_on_latest},
     values::{CommandId, Timestamp},
 };
 
@@ -250,7 +250,7 @@ impl<F: Family> CountedChildren<F> {
     }
 
     /// Reads a parent: one point read.
-    pub async fn parent(&self, key: &F::Key) -> ReadResult<F::Parent> {
+    pub(crate) async fn parent(&self, key: &F::Key) -> ReadResult<F::Parent> {
         let key = key.as_ref();
         let stored = self.container.read::<F::Item>(key, key).await?;
         Ok(stored.and_then(Stored::of_type))
@@ -322,8 +322,8 @@ impl<F: Family> CountedChildren<F> {
         let command = command.clone();
         let parent_read = parent_read.map(Arc::new);
         // The group decides apart from its members.
-        let reads = Reads::current();
-        let operation = Operation { change, command, if_match, parent_read, reads };
+        let on_latest = decides_on_latest();
+        let operation = Operation { change, command, if_match, parent_read, on_latest };
         let outcome = self.groups.submit(key.clone(), operation).await;
         outcome.unwrap_or_else(|_panicked| Err(StoreError::unexpected()))
     }

@@ -23,10 +23,6 @@ impl ProjectionStates {
         Self(cosmos.container("projections"))
     }
 
-    pub(crate) fn latest_committed(&self) -> Self {
-        Self(self.0.latest_committed())
-    }
-
     pub(crate) fn container(&self) -> &Container {
         &self.0
     }
