@@ -13,8 +13,8 @@ pub use crate::{
     audit::Audit,
     config::ConfigError,
     cosmos::{
-        Attempt, Container, Cosmos, ETag, Query, ReadResult, Reads, Reason, Scope, StoreError,
-        Stored, Transaction, containers, retry,
+        Attempt, Container, Cosmos, ETag, Query, ReadResult, Reason, Scope, StoreError, Stored,
+        Transaction, retry,
     },
     domain::{Context, Domain, bind},
     engines::{

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use quick_cache::sync::Cache;
-use tributary_functions::{prelude::*, values::Clock};
+use tributary_functions::{cosmos::containers, prelude::*, values::Clock};
 
 use super::{
     model::{Author, Post, PostId, PostsItem, User, UserId},
@@ -32,7 +32,6 @@ pub struct Blog {
     pub(super) clock: Clock,
     /// Creates, deletes and counts the comments and likes of posts.
     pub(super) reactions: CountedChildren<PostFamily>,
-    pub(super) reads: Reads,
 }
 
 containers!(Blog: users, posts, feed);
@@ -47,7 +46,6 @@ impl Blog {
             authors: Arc::new(Cache::new(MAX_REMEMBERED_AUTHORS)),
             clock: Clock::default(),
             reactions: CountedChildren::new(posts),
-            reads: Reads::Session,
         }
     }
 

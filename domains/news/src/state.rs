@@ -4,7 +4,11 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
-use tributary_functions::{cosmos::Background, prelude::*, values::Clock};
+use tributary_functions::{
+    cosmos::{Background, containers},
+    prelude::*,
+    values::Clock,
+};
 
 use super::{
     model::{Ages, KeyClass, NewItem, Progress, ProviderId, Strategy, Tier},
@@ -35,7 +39,6 @@ pub struct News {
     /// The classes of keys that are recorded for a provider. A record is permanent.
     recorded_classes: Arc<Cache<(ProviderId, KeyClass), ()>>,
     pub(super) progress: RememberedProgress,
-    pub(super) reads: Reads,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -75,7 +78,6 @@ impl News {
             clock: context.clock,
             progress: RememberedProgress::default(),
             recorded_classes: Arc::new(Cache::new(MAX_REMEMBERED_PROVIDERS)),
-            reads: Reads::Session,
         })
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::{TryStreamExt, future::try_join_all};
 use tributary_functions::{
-    cosmos::{Container, Cosmos, ETag, Query, Reads, Scope, StoreError, Stored, containers},
+    cosmos::{Container, Cosmos, ETag, Query, Scope, StoreError, Stored, containers},
     engines::{command::ItemSlot, counted_children::CountedChildren},
     http::{ApiError, CpuBoundWork},
 };
@@ -34,7 +34,6 @@ pub struct WebStore {
     pub(super) orders: CountedChildren<CustomerFamily>,
     /// Hashes passwords.
     pub(super) hashing: CpuBoundWork,
-    pub(super) reads: Reads,
 }
 
 containers!(WebStore: products, labels, customers, leaderboard);
@@ -48,7 +47,6 @@ impl WebStore {
             leaderboard: cosmos.container("leaderboard"),
             orders: CountedChildren::new(customers.clone()),
             hashing: CpuBoundWork::default(),
-            reads: Reads::Session,
             customers,
         }
     }

@@ -112,24 +112,18 @@ impl Cosmos {
     }
 }
 
-/// Implements `reading`, `latest_committed` and `in_background` of a container for a domain's handle, which
-/// has a field for each [`Container`](crate::cosmos::Container) and a field `reads`, for all containers at
-/// once: `containers!(Rooms: rooms, bookings);`
+/// Implements `latest_committed` and `in_background` of a container for a domain's handle, which
+/// has a field for each [`Container`](crate::cosmos::Container), for all containers at once:
+/// `containers!(Rooms: rooms, bookings);`
 #[macro_export]
 macro_rules! containers {
     ($handle:ty: $($container:ident),+ $(,)?) => {
         impl $handle {
-            /// Returns the handle with reads of this consistency.
-            pub fn reading(&self, reads: $crate::cosmos::Reads) -> Self {
-                let mut handle = self.clone();
-                $(handle.$container = self.$container.reading(reads);)+
-                handle.reads = reads;
-                handle
-            }
-
             /// Returns the handle whose reads see the latest committed state.
             pub fn latest_committed(&self) -> Self {
-                self.reading($crate::cosmos::Reads::Latest)
+                let mut handle = self.clone();
+                $(handle.$container = self.$container.latest_committed();)+
+                handle
             }
 
             /// Returns the handle for work in the background, with low priority.

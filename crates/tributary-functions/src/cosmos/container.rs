@@ -22,11 +22,11 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::{
-    Cosmos, ETag, JsonText, Reads, Refusal, StoreError, Stored, Transaction,
+    Cosmos, ETag, JsonText, Refusal, StoreError, Stored, Transaction,
     budget::check_request_budget,
     meter::{metered, timed, timed_sync},
     retry::{decides_on_latest, note_session_read, note_write},
-    session::{capture, capture_none, request_reads_latest},
+    session::{capture, capture_none},
     transaction::if_match,
 };
 use crate::telemetry::{self, Cost};
@@ -94,14 +94,6 @@ impl Container {
         let mut options = (*self.options).clone();
         options.read_consistency_strategy = Some(ReadConsistencyStrategy::LatestCommitted);
         Self { options: options.into(), ..self.clone() }
-    }
-
-    /// Returns the container with reads and queries of this consistency.
-    pub fn reading(&self, reads: Reads) -> Self {
-        match reads {
-            Reads::Session => self.clone(),
-            Reads::Latest => self.latest_committed(),
-        }
     }
 
     pub(crate) async fn warm_up(&self) -> Result<(), StoreError> {
@@ -318,9 +310,10 @@ impl Container {
     }
 
     pub(super) fn read_options(&self) -> (OperationOptions, Option<SessionToken>) {
-        let is_latest = request_reads_latest() || decides_on_latest();
-        let reads = if is_latest { Reads::Latest } else { Reads::Session };
-        let options = (*self.reading(reads).options).clone();
+        let mut options = (*self.options).clone();
+        if decides_on_latest() {
+            options.read_consistency_strategy = Some(ReadConsistencyStrategy::LatestCommitted);
+        }
         // The latest committed state has all positions.
         let is_session = options.read_consistency_strategy.is_none();
         if is_session {

@@ -37,8 +37,8 @@ pub use pacer::{Background, BackgroundOptions, Pacer, Turns};
 pub(crate) use position::{ContainerTag, Position, SessionPosition};
 pub(crate) use queries::QueryPosition;
 pub use queries::{Pages, RowResult, Scope};
-pub(crate) use retry::confirmed;
-pub use retry::{Attempt, Reads, Retryable, Unconfirmed, retry};
+pub use retry::{Attempt, Retryable, retry};
+pub(crate) use retry::{confirmed, decided, decides_on_latest};
 pub(crate) use session::{
     Captures, EagerApplications, SeenPositions, Session, in_no_session, in_session,
 };

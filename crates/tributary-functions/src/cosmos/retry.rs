@@ -48,43 +48,16 @@ impl Retryable for StoreError {
     }
 }
 
-/// The consistency of reads.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Reads {
-    /// All writes of this instance, and all that it has read before. Recent writes of other instances may
-    /// be missing, since a read asks one replica.
-    #[default]
-    Session,
-    /// All committed writes of any instance. A read asks more than one replica, for twice the request
-    /// units.
-    Latest,
-}
-
-impl Reads {
-    /// Refuses a decision to write nothing unless it was made on the latest state: no write follows that
-    /// the store could refuse.
-    pub fn confirmed(self) -> Result<(), Unconfirmed> {
-        if self == Self::Latest { Ok(()) } else { Err(Unconfirmed) }
-    }
-}
-
-/// The error of a decision to write nothing on a state that may be old. [`retry`] decides again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a decision upon a state that may be old")]
-pub struct Unconfirmed;
-
 /// The input of an attempt.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt {
     /// True if the answer of an earlier attempt was lost: an item in the store may be its write.
     pub answer_lost: bool,
-    /// The consistency of its reads.
-    pub reads: Reads,
 }
 
 /// The state on which a decision rests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Basis {
+pub(crate) enum Basis {
     /// The latest state, or none.
     Latest,
     /// A state that may be old.
@@ -95,7 +68,7 @@ pub(super) enum Basis {
 
 /// The decision that the current task makes.
 struct Decision {
-    reads: Reads,
+    on_latest: bool,
     basis: Cell<Basis>,
 }
 
@@ -104,8 +77,8 @@ tokio::task_local! {
 }
 
 /// Returns true if the reads of the current decision return the latest committed state.
-pub(super) fn decides_on_latest() -> bool {
-    DECISION.try_with(|decision| decision.reads == Reads::Latest).unwrap_or_default()
+pub(crate) fn decides_on_latest() -> bool {
+    DECISION.try_with(|decision| decision.on_latest).unwrap_or_default()
 }
 
 /// Notes a read that may return an old state.
@@ -121,15 +94,15 @@ fn note(change: impl Fn(Basis) -> Basis) {
     let _ = DECISION.try_with(|decision| decision.basis.set(change(decision.basis.get())));
 }
 
-/// Makes a decision with such reads, apart from the current one.
-pub(super) async fn decided<F: Future>(reads: Reads, decide: F) -> (F::Output, Basis) {
+/// Makes a decision apart from the current one, on the latest state or one that may be old.
+pub(crate) async fn decided<F: Future>(on_latest: bool, decide: F) -> (F::Output, Basis) {
     let decide = async { (decide.await, DECISION.with(|decision| decision.basis.get())) };
-    DECISION.scope(Decision { reads, basis: Cell::new(Basis::Latest) }, decide).await
+    DECISION.scope(Decision { on_latest, basis: Cell::new(Basis::Latest) }, decide).await
 }
 
 /// Makes the current decision again, on the latest state.
 async fn decided_on_latest<F: Future>(decide: F) -> F::Output {
-    let (output, latest) = decided(Reads::Latest, decide).await;
+    let (output, latest) = decided(true, decide).await;
     note(|basis| if basis == Basis::Written { basis } else { latest });
     output
 }
@@ -139,8 +112,8 @@ pub(crate) async fn confirmed<T, F: Future<Output = T>>(
     handle: impl Fn() -> F,
     is_refusal: impl Fn(&T) -> bool,
 ) -> T {
-    match decided(Reads::Session, handle()).await {
-        (answer, Basis::Session) if is_refusal(&answer) => decided(Reads::Latest, handle()).await.0,
+    match decided(decides_on_latest(), handle()).await {
+        (answer, Basis::Session) if is_refusal(&answer) => decided(true, handle()).await.0,
         (answer, _) => answer,
     }
 }
@@ -175,15 +148,15 @@ pub async fn retry<T, E: Retryable, A: Future<Output = Result<T, E>>>(
         let answer_lost = answer_lost.load(Relaxed);
         let is_first = is_first.swap(false, Relaxed);
         // On the heap: each layer around it keeps a copy on the stack in a debug build, 190 KB together.
-        let attempt = move |reads| Box::pin(attempt(Attempt { answer_lost, reads }));
+        let attempt = move || Box::pin(attempt(Attempt { answer_lost }));
         async move {
             if is_first {
-                match attempt(Reads::Session).await {
+                match attempt().await {
                     Err(error) if error.may_be_stale() => {}
                     decided => return decided,
                 }
             }
-            decided_on_latest(attempt(Reads::Latest)).await
+            decided_on_latest(attempt()).await
         }
     };
     attempt_once

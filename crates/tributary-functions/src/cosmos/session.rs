@@ -24,7 +24,6 @@ use serde_json::Error;
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::{
-    Reads,
     position::{ContainerTag, Position, SessionPosition, partition_of},
     retry::decided,
 };
@@ -114,7 +113,6 @@ pub(crate) struct WrittenDocument {
 #[derive(Default)]
 struct RequestSession {
     given: Session,
-    reads_latest: bool,
     captures: Captures,
     seen: Mutex<SeenPositions>,
 }
@@ -238,16 +236,13 @@ pub(super) fn capture_none(container: &'static str) {
 }
 
 /// Runs `work` in the session of a caller. Returns its output, and what it has seen in the store.
-///
-/// With `reads_latest` each of its reads sees the latest committed state.
 pub(crate) async fn in_session<F: Future>(
     given: Session,
-    reads_latest: bool,
     captures: Captures,
     work: F,
 ) -> (F::Output, SeenPositions) {
     let seen = Mutex::default();
-    let session = Arc::new(RequestSession { given, reads_latest, captures, seen });
+    let session = Arc::new(RequestSession { given, captures, seen });
     let output = REQUEST_SESSION.scope(Arc::clone(&session), work).await;
     let seen = std::mem::take(&mut *lock(&session.seen));
     (output, seen)
@@ -257,12 +252,8 @@ pub(crate) fn in_no_session<F: Future>(
     captures: Captures,
     work: F,
 ) -> impl Future<Output = (F::Output, SeenPositions)> {
-    let work = decided(Reads::Session, work).map(|(output, _)| output);
-    in_session(Session::default(), false, captures, work)
-}
-
-pub(super) fn request_reads_latest() -> bool {
-    REQUEST_SESSION.try_with(|session| session.reads_latest).unwrap_or_default()
+    let work = decided(false, work).map(|(output, _)| output);
+    in_session(Session::default(), captures, work)
 }
 
 /// The positions that an instance has seen, by container and physical partition, as its client keeps them.
@@ -383,7 +374,6 @@ mod tests {
             let instance = InstanceSession::default();
             let ((), seen) = futures::executor::block_on(in_session(
                 Session::default(),
-                false,
                 Captures::default(),
                 async {
                     for &(is_write, partition, lsn) in &answers {

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cosmos::{Attempt, JsonText, Query, Scope, StoreError, retry},
+    cosmos::{JsonText, Query, Scope, StoreError, retry},
     engines::child_list::SortKey,
     http::{
         ApiError, Conditions, Filter, ItemResponse, List, PageRequest, Params, QueryParameter,
@@ -126,8 +126,8 @@ pub(crate) async fn delete_dead_letter(
     conditions: Conditions,
     command: CommandId,
 ) -> Result<StatusCode, ApiError> {
-    let attempt = async |attempt: Attempt| {
-        let letters = projections.dead_letters().reading(attempt.reads);
+    let attempt = async |_| {
+        let letters = projections.dead_letters();
         let letter = letters.read(id.as_str()).await?;
         // An earlier attempt has settled it, or an earlier delivery of the same request by the host.
         if letters.settled(id.as_str(), &command).await?.is_none() {

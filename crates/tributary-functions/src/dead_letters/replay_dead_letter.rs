@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::query;
 use crate::{
-    cosmos::{Attempt, JsonText, Reads, Reason, Scope, retry},
+    cosmos::{JsonText, Reason, Scope, retry},
     engines::child_list::SortKey,
     http::{ApiError, Conditions, INVOCATION_ID, Params},
     projection::{DeadLetterId, Projections, ReplayError, ReplayOutcome},
@@ -63,8 +63,7 @@ impl Replay<'_> {
     async fn run(self) -> Result<ReplayOutcome, ApiError> {
         // The outcome of the first attempt that applied the change.
         let reached = OnceLock::new();
-        let attempt = async |attempt: Attempt| self.attempt(attempt.reads, &reached).await;
-        let outcome = retry(attempt).await??;
+        let outcome = retry(async |_| self.attempt(&reached).await).await??;
         tracing::info!(dead_letter.id = self.id, ?outcome, "Replayed a dead letter");
         Ok(outcome)
     }
@@ -72,10 +71,9 @@ impl Replay<'_> {
     /// Makes one attempt at the replay. The inner error is final: the change was applied, and failed.
     async fn attempt(
         &self,
-        reads: Reads,
         reached: &OnceLock<ReplayOutcome>,
     ) -> Result<Result<ReplayOutcome, ApiError>, ApiError> {
-        let letters = self.projections.dead_letters().reading(reads);
+        let letters = self.projections.dead_letters();
         let letter = letters.read(self.id).await?;
         let settled = letters.settled(self.id, self.command).await?;
         if let Some(outcome) = settled.and_then(|settled| settled.outcome) {
@@ -92,8 +90,7 @@ impl Replay<'_> {
             self.projections.by_function(&letter.item.function).ok_or(ApiError::Conflict(
                 "The app no longer has the function of this dead letter. Delete the dead letter.",
             ))?;
-        let states = self.projections.states().reading(reads);
-        let (state, _) = states.read(projection.function()).await?;
+        let (state, _) = self.projections.states().read(projection.function()).await?;
         if state.pause.is_some() {
             return Err(ApiError::Conflict(
                 "The projection of this dead letter is paused. Resume the projection, then replay.",

@@ -27,7 +27,7 @@ use super::{
     consistency_token::{self, MAX_TOKEN_CHARACTERS},
 };
 use crate::{
-    cosmos::{Captures, Limits, Session, in_session, within_request},
+    cosmos::{Captures, Limits, Session, decided, in_session, within_request},
     projection::{CopyFreshness, Projections},
     values::Timestamp,
 };
@@ -109,7 +109,7 @@ pub(crate) async fn consistent(
     let GivenToken { session: older, is_cookie } = given.unwrap_or_default();
     let preferences = Preferences::of(request.headers());
     let captures = consistency.captures.clone();
-    let work = in_session(older.clone(), false, captures, next.run(request));
+    let work = in_session(older.clone(), captures, next.run(request));
     let (mut response, seen) = work.await;
     if !response.status().is_success() {
         return response;
@@ -142,8 +142,8 @@ impl Consistency {
         let wait = self.projections.wait_for(self.copies_of, &session, limit);
         let copies = within_request(self.limits, wait).await;
         let reads_latest = matches!(copies, CopyFreshness::UpToDate | CopyFreshness::Behind);
-        let work = in_session(session, reads_latest, Captures::default(), next.run(request));
-        let (mut response, _) = work.await;
+        let work = in_session(session, Captures::default(), next.run(request));
+        let ((mut response, _), _) = decided(reads_latest, work).await;
         let is_behind = copies == CopyFreshness::Behind;
         let is_applied = matches!(copies, CopyFreshness::UpToDate | CopyFreshness::InSession);
         let has_applied = is_applied && preferred.is_some();

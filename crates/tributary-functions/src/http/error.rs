@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::audit::Obstacle;
 use crate::brand::brand;
-use crate::cosmos::{Reason, Retryable, StoreError, Unconfirmed};
+use crate::cosmos::{Reason, Retryable, StoreError, decides_on_latest};
 
 /// Seconds that a caller should wait before it retries after a 429 or 503.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
@@ -220,10 +220,10 @@ impl From<Refusal> for ApiError {
     }
 }
 
-impl From<Unconfirmed> for ApiError {
-    fn from(_: Unconfirmed) -> Self {
-        Self::Unconfirmed
-    }
+/// Refuses a decision to write nothing unless it was made on the latest state: no write follows that the
+/// store could refuse. Within [`retry`](crate::cosmos::retry), the next attempt is.
+pub fn check_confirmed() -> Result<(), ApiError> {
+    if decides_on_latest() { Ok(()) } else { Err(ApiError::Unconfirmed) }
 }
 
 impl Retryable for ApiError {

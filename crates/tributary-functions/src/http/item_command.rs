@@ -22,9 +22,9 @@ use axum::{
 };
 use serde::Serialize;
 
-use super::{Actor, ApiError, Conditions, ItemResponse, created, item};
+use super::{Actor, ApiError, Conditions, ItemResponse, check_confirmed, created, item};
 use crate::{
-    cosmos::{Attempt, Reads, StoreError, Stored, retry},
+    cosmos::{Attempt, StoreError, Stored, retry},
     engines::{
         command::{DesiredItem, ItemSlot, PutStep, WrittenItem},
         counted_children::{
@@ -67,7 +67,7 @@ impl ItemCommand {
         }
         Ok(match put {
             PutStep::Edit(stored) if wanted.is_satisfied_by(&stored.item) => {
-                attempt.reads.confirmed()?;
+                check_confirmed()?;
                 PutStep::Done(WrittenItem::edited(stored))
             }
             put => put,
@@ -98,9 +98,9 @@ impl ItemCommand {
 
     /// Returns the request to edit a parent in the groups of its children. If the conditions name a state of
     /// the parent, the parent must still have this ETag.
-    pub fn edit_request<P>(&self, parent: Stored<P>, reads: Reads) -> FamilyRequest<'_, P> {
+    pub fn edit_request<P>(&self, parent: Stored<P>) -> FamilyRequest<'_, P> {
         let if_match = Some(parent.etag.clone()).filter(|_| self.conditions.name_a_state());
-        FamilyRequest::new(&self.id, reads).if_match(if_match).with_parent(parent)
+        FamilyRequest::new(&self.id).if_match(if_match).with_parent(parent)
     }
 
     /// Creates the parent of counted children, or edits it in its turn among them: two store requests.
@@ -114,12 +114,11 @@ impl ItemCommand {
     where
         F::Parent: DesiredItem<F::Parent>,
     {
-        let slot = ItemSlot::from(children.parent(key, attempt.reads).await?);
+        let slot = ItemSlot::from(children.parent(key).await?);
         match self.put(slot, attempt, wanted)? {
             PutStep::Done(written) => Ok(written),
             PutStep::Edit(found) => {
-                let request = self.edit_request(found, attempt.reads);
-                let edited = children.edit(key, edit, request).await?;
+                let edited = children.edit(key, edit, self.edit_request(found)).await?;
                 // A parent that was deleted meanwhile is decided upon anew.
                 Ok(WrittenItem::edited(edited.ok_or_else(|| StoreError::race(false))?))
             }
@@ -147,20 +146,19 @@ impl ItemCommand {
         let partition = key.as_ref();
         let child_id = id.to_string();
         let child_name = F::child_name(&id);
-        let attempt = async |reads: Reads| {
-            let mut request = FamilyRequest::new(&self.id, reads);
+        let attempt = async || {
+            let mut request = FamilyRequest::new(&self.id);
             let mut tombstone = None;
             // The parent is an item of the same partition, under its own id: a read sees that it is no child.
             let is_free =
                 self.conditions.is_empty() && *actor == Actor::ANY_USER && child_id != partition;
             if !is_free || F::TOMBSTONE.is_some() {
-                let container = children.container.reading(reads);
-                let parent = children.parent(key, reads).await?;
+                let parent = children.parent(key).await?;
                 let parent = parent.ok_or(ApiError::NotFound(F::PARENT))?;
                 if parent.item.knows(&self.id) {
                     return Ok(StatusCode::NO_CONTENT);
                 }
-                let child = container.read::<F::Item>(partition, &child_id).await?;
+                let child = children.container.read::<F::Item>(partition, &child_id).await?;
                 let child = child.and_then(Stored::of_type::<F::Child>);
                 let Stored { item, etag } = child.ok_or(ApiError::NotFound(child_name))?;
                 actor.must_be(owner(&item))?;
@@ -175,7 +173,7 @@ impl ItemCommand {
                 _ => Err(StoreError::race(false).into()),
             }
         };
-        retry(async |Attempt { answer_lost, reads }| match attempt(reads).await {
+        retry(async |Attempt { answer_lost }| match attempt().await {
             // An earlier attempt has deleted the child, and its answer was lost.
             Err(ApiError::NotFound(_)) if answer_lost => Ok(StatusCode::NO_CONTENT),
             Err(ApiError::NotFound(name)) => Err(self.conditions.missing(name)),

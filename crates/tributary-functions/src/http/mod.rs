@@ -36,7 +36,7 @@ pub use self::{
     conditions::Conditions,
     consistency::{CONSISTENCY_TOKEN, ConsistencyOptions},
     cpu_bound::{CpuBoundError, CpuBoundWork},
-    error::{ApiError, ErrorBody, FieldError, Refusal},
+    error::{ApiError, ErrorBody, FieldError, Refusal, check_confirmed},
     form::{Form, FromForm, from_form},
     function::{AuthLevel, FunctionLine, HttpFunction, delete, get, post, put},
     item_command::{ItemCommand, KEY_USED, new_id},

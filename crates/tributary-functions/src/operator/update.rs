@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use super::view::{LeaseName, ProjectionName, ProjectionView, find, listed};
 use crate::{
-    cosmos::{Attempt, ETag, Reads, retry},
+    cosmos::{ETag, retry},
     http::{
-        ApiError, Conditions, ItemResponse, JsonBody, Params, QueryParameter, from_form, item,
-        parameter_of,
+        ApiError, Conditions, ItemResponse, JsonBody, Params, QueryParameter, check_confirmed,
+        from_form, item, parameter_of,
     },
     projection::{
         Projections,
@@ -139,12 +139,12 @@ pub(super) async fn update(
 ) -> Result<(ProjectionView, Option<ETag>), ApiError> {
     let projection = find(projections, name)?;
     let function = projection.function();
-    let attempt = async |attempt: Attempt| {
-        let states = projections.states().reading(attempt.reads);
+    let attempt = async |_| {
+        let states = projections.states();
         let (state, etag) = states.read(function).await?;
         conditions.check(etag.as_ref())?;
         let Some(next) = change.decide(&state)? else {
-            Reads::confirmed(attempt.reads)?;
+            check_confirmed()?;
             return Ok((state, etag, false));
         };
         let etag = states.put(&next, etag.as_ref()).await?;

@@ -10,9 +10,7 @@ use uuid::Uuid;
 
 use super::AnyProjection;
 use crate::{
-    cosmos::{
-        Container, Cosmos, ETag, Query, Reads, Reason, Scope, StoreError, Stored, Transaction,
-    },
+    cosmos::{Container, Cosmos, ETag, Query, Reason, Scope, StoreError, Stored, Transaction},
     values::{CommandId, Timestamp, check_id, checked_text, may_be_rewritten_by_host},
 };
 
@@ -205,10 +203,6 @@ impl DeadLetters {
     /// Creates the handle on the dead letters of a database.
     pub fn new(cosmos: &Arc<Cosmos>) -> Self {
         Self(cosmos.container("dead-letters"))
-    }
-
-    pub(crate) fn reading(&self, reads: Reads) -> Self {
-        Self(self.0.reading(reads))
     }
 
     pub(crate) fn container(&self) -> &Container {

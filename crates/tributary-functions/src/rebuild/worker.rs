@@ -10,8 +10,8 @@ use super::Rebuilds;
 use crate::{
     audit::{AuditPosition, AuditSlice},
     cosmos::{
-        Attempt, Container, JsonText, Pacer, Query, QueryPosition, Reads, Scope, StoreError,
-        metered, retry,
+        Container, JsonText, Pacer, Query, QueryPosition, Scope, StoreError, decided, metered,
+        retry,
     },
     projection::{
         AnyProjection, BatchSource, IncompleteBatch,
@@ -89,16 +89,16 @@ impl Rebuilds {
         function: &str,
         decide: impl Fn(&ProjectionState) -> (Option<Rebuild>, T),
     ) -> Result<T, StoreError> {
-        retry(async |_: Attempt| {
-            let states = self.projections.states().reading(Reads::Latest);
+        let states = self.projections.states();
+        let update = retry(async |_| {
             let (state, etag) = states.read(function).await?;
             let (rebuild, result) = decide(&state);
             if let Some(rebuild) = rebuild {
                 states.put(&state.with_rebuild(rebuild), etag.as_ref()).await?;
             }
             Ok(result)
-        })
-        .await
+        });
+        decided(true, update).await.0
     }
 
     async fn claim(&self, function: &str, worker: &str) -> Result<Rebuild, RebuildStop> {

@@ -30,8 +30,8 @@ pub async fn create_comment(
     let id = new_id(key.as_ref(), &format!("comment {post_id} {}", body.user_id))?;
     let comment = Comment::new(&post_id, id, &author, &body.content, Timestamp::now());
     let is_same = |known: &Comment| known.public.content == comment.public.content;
-    let created = retry(async |attempt: Attempt| {
-        let request = FamilyRequest::new(&command, attempt.reads);
+    let created = retry(async |_| {
+        let request = FamilyRequest::new(&command);
         blog.reactions.create_once(&post_id, comment.clone(), request, is_same).await
     });
     let Stored { item: Comment { public, .. }, etag } = created.await?;

@@ -30,8 +30,8 @@ pub async fn like_post(
         existing(like.ok_or(ApiError::PreconditionFailed)?)?
     } else {
         let like = Like::new(&post_id, &author, Timestamp::now()).created_by(command.id.clone());
-        let create = async |attempt: Attempt| {
-            let request = FamilyRequest::new(&command.id, attempt.reads);
+        let create = async |_| {
+            let request = FamilyRequest::new(&command.id);
             match blog.reactions.create(&post_id, like.clone(), request).await? {
                 CreateOutcome::Created(etag) => {
                     Ok(WrittenItem::created(Stored { item: like.clone(), etag }))

@@ -74,7 +74,7 @@ pub async fn put_post(
     actor.must_be(text.user_id.as_str())?;
     let put = PutPost { id, text, command, now: Timestamp::now() };
     retry(async |attempt: Attempt| {
-        let written = put.save(&blog.reading(attempt.reads), attempt).await?;
+        let written = put.save(&blog, attempt).await?;
         Ok(written.answer(&written.stored.item.public, location))
     })
     .await
@@ -94,7 +94,7 @@ impl PutPost {
         let slot = blog.posts.slot(&self.id, &self.id).await?;
         let tombstone = match self.command.put(slot, attempt, self)? {
             PutStep::Done(written) => return Ok(written),
-            PutStep::Edit(post) => return self.edit(blog, post, attempt.reads).await,
+            PutStep::Edit(post) => return self.edit(blog, post).await,
             PutStep::Create(tombstone) => tombstone,
         };
         let author = blog.author(&self.text.user_id).await?;
@@ -113,20 +113,14 @@ impl PutPost {
     }
 
     /// Edits a post together with new comments and likes, so that it does not compete with them.
-    async fn edit(
-        &self,
-        blog: &Blog,
-        post: Stored<Post>,
-        reads: Reads,
-    ) -> Result<WrittenItem<Post>, ApiError> {
+    async fn edit(&self, blog: &Blog, post: Stored<Post>) -> Result<WrittenItem<Post>, ApiError> {
         let Self { id, text, command, .. } = self;
         if post.item.public.user_id != text.user_id {
             return Err(ApiError::Conflict(
                 "This post belongs to another user. Choose another id, or sign in as its author to change it.",
             ));
         }
-        let request = command.edit_request(post, reads);
-        let edited = blog.reactions.edit(id, text.clone(), request).await?;
+        let edited = blog.reactions.edit(id, text.clone(), command.edit_request(post)).await?;
         // A post that was deleted meanwhile is decided upon anew.
         Ok(WrittenItem::edited(edited.ok_or_else(|| StoreError::race(false))?))
     }
@@ -169,8 +163,7 @@ pub async fn delete_post(
     Params(id): Params<PostId>,
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
-    retry(async |attempt: Attempt| {
-        let blog = blog.reading(attempt.reads);
+    retry(async |_| {
         let slot = blog.posts.slot::<Post>(&id, &id).await?;
         let Some(post) = command.delete(slot, "post")? else {
             return Ok(StatusCode::NO_CONTENT);

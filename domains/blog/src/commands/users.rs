@@ -22,7 +22,6 @@ pub async fn create_user(
     let user = User::new(id, username);
     let command = ItemCommand { id: command, conditions: Conditions::only_create() };
     let written = retry(async |attempt: Attempt| {
-        let blog = blog.reading(attempt.reads);
         if attempt.answer_lost || actor.user_id().is_some() {
             match save(&blog, &user, &command, attempt).await {
                 Err(ApiError::PreconditionFailed) => Err(ApiError::Conflict(
@@ -56,11 +55,7 @@ pub async fn put_user(
 ) -> Result<ItemResponse<PublicUser>, ApiError> {
     actor.must_be(id.as_str())?;
     let user = User::new(id, username);
-    retry(async |attempt: Attempt| {
-        let written = save(&blog.reading(attempt.reads), &user, &command, attempt).await?;
-        Ok(answer(&written))
-    })
-    .await
+    retry(async |attempt: Attempt| Ok(answer(&save(&blog, &user, &command, attempt).await?))).await
 }
 
 /// Creates `wanted`, or gives its name to the user with its id.

@@ -6,7 +6,7 @@
 
 use std::iter;
 
-use tributary_functions::prelude::*;
+use tributary_functions::{http::check_confirmed, prelude::*};
 
 use crate::{
     model::{ItemId, NewItem},
@@ -28,7 +28,7 @@ pub(super) async fn save(
     command: &CommandId,
 ) -> Result<WrittenItem<StoredItem>, ApiError> {
     let save = Save { new, id: new.id(), command };
-    retry(async |attempt: Attempt| save.attempt(&news.reading(attempt.reads)).await).await
+    retry(async |_| save.attempt(news).await).await
 }
 
 struct Save<'a> {
@@ -117,7 +117,7 @@ impl Save<'_> {
         Stored { item: location, etag }: Stored<Location>,
     ) -> Result<WrittenItem<StoredItem>, ApiError> {
         // The item may have moved, or be in a container that the replica does not show yet.
-        news.reads.confirmed()?;
+        check_confirmed()?;
         let id = self.id.as_str();
         let former = location.place;
         let place = news.place_of(self.new).await?;

@@ -26,8 +26,7 @@ pub async fn put_label<Id: LabelId>(
 ) -> Result<ItemResponse<PublicLabel>, ApiError> {
     let label = Label::new(Id::KIND, id.as_ref().to_owned(), name, &command.id);
     retry(async |attempt: Attempt| {
-        let labels = store.labels.reading(attempt.reads);
-        let slot = labels.slot::<Label>(Id::KIND, &id).await?;
+        let slot = store.labels.slot::<Label>(Id::KIND, &id).await?;
         let (item, read, is_new) = match command.put(slot, attempt, &label)? {
             PutStep::Done(written) => return Ok(answer(&written)),
             PutStep::Edit(found) => {
@@ -39,7 +38,7 @@ pub async fn put_label<Id: LabelId>(
                 (label.clone().replacing(tombstone.as_ref()), etag, true)
             }
         };
-        let stored = labels.save(item, read.as_ref()).await?;
+        let stored = store.labels.save(item, read.as_ref()).await?;
         Ok(answer(&WrittenItem { stored, is_new }))
     })
     .await
@@ -73,9 +72,8 @@ pub async fn delete_label<Id: LabelId>(
     Params(id): Params<Id>,
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
-    retry(async |attempt: Attempt| {
-        let labels = store.labels.reading(attempt.reads);
-        let slot = labels.slot::<Label>(Id::KIND, &id).await?;
+    retry(async |_| {
+        let slot = store.labels.slot::<Label>(Id::KIND, &id).await?;
         let Some(Stored { item, etag }) = command.delete(slot, Id::KIND.as_str())? else {
             return Ok(StatusCode::NO_CONTENT);
         };
@@ -85,7 +83,7 @@ pub async fn delete_label<Id: LabelId>(
         if uses != Some(0) {
             return Err(ApiError::InUse(in_use(Id::KIND.as_str(), uses)));
         }
-        labels.save(item.deleted(&command.id), Some(&etag)).await?;
+        store.labels.save(item.deleted(&command.id), Some(&etag)).await?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await

@@ -2,8 +2,11 @@
 
 use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
-    cosmos::{Attempt, StoreError, Stored, retry},
-    http::{self, ApiError, Conditions, ItemCommand, ItemResponse, JsonBody, Params, from_form},
+    cosmos::{StoreError, Stored, retry},
+    http::{
+        self, ApiError, Conditions, ItemCommand, ItemResponse, JsonBody, Params, check_confirmed,
+        from_form,
+    },
 };
 
 use crate::{
@@ -30,8 +33,7 @@ pub async fn move_product(
     conditions: Conditions,
     JsonBody(NewCategory(to)): JsonBody<NewCategory>,
 ) -> Result<ItemResponse<PublicProduct>, ApiError> {
-    retry(async |attempt: Attempt| {
-        let store = store.reading(attempt.reads);
+    retry(async |_| {
         let has_left = match store.products.slot(&from, &id).await? {
             ProductSlot::Live(product) => return begin(&store, &conditions, product, &to).await,
             ProductSlot::Deleted(tombstone) => tombstone.item.moved_to.as_ref() == Some(&to),
@@ -66,7 +68,7 @@ async fn begin(
     }
     conditions.check(Some(&etag))?;
     if from == to {
-        store.reads.confirmed()?;
+        check_confirmed()?;
         return Ok(answer(&Stored { item: product, etag }));
     }
     let target = async { Ok(store.products.slot(to, id).await?) };
@@ -101,8 +103,7 @@ pub async fn delete_product(
     Params((category_id, id)): Params<(CategoryId, ProductId)>,
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
-    retry(async |attempt: Attempt| {
-        let store = store.reading(attempt.reads);
+    retry(async |_| {
         let slot = store.products.slot::<Product>(&category_id, &id).await?;
         let Some(Stored { item: product, etag }) = command.delete(slot, "product")? else {
             return Ok(StatusCode::NO_CONTENT);

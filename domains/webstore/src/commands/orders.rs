@@ -2,7 +2,7 @@
 
 use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
-    cosmos::{Attempt, Stored, retry},
+    cosmos::{Stored, retry},
     engines::{counted_children::FamilyRequest, idempotency::IdempotencyKey},
     http::{
         self, Actor, ApiError, ItemCommand, ItemResponse, JsonBody, KEY_USED, Params, from_form,
@@ -40,8 +40,7 @@ pub async fn create_order(
     actor.must_be(customer_id.as_str())?;
     let id: OrderId = new_id(key.as_ref(), &format!("order {customer_id}"))?;
     let is_same = |known: &SalesOrder| known.request == new.digest();
-    let created = retry(async |Attempt { reads, .. }| {
-        let store = store.reading(reads);
+    let created = retry(async |_| {
         let products = store.products_of(&new).await?;
         let Some(order) = new.priced(id.clone(), customer_id.clone(), &products) else {
             // A product may have been deleted since an earlier request with this key, and the order as
@@ -52,8 +51,7 @@ pub async fn create_order(
             let known = orders.item::<SalesOrder>(&customer_id, &id).await?.ok_or(none)?;
             return if is_same(&known.item) { Ok(known) } else { Err(KEY_USED) };
         };
-        let request = FamilyRequest::new(&command, reads);
-        store.orders.create_once(&customer_id, order, request, is_same).await
+        store.orders.create_once(&customer_id, order, FamilyRequest::new(&command), is_same).await
     });
     let Stored { item: SalesOrder { public, .. }, etag } = created.await?;
     Ok(http::created(&format!("/api/customers/{customer_id}/orders/{id}"), &public, &etag))

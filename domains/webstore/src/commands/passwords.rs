@@ -2,7 +2,7 @@
 
 use axum::{extract::State, http::StatusCode};
 use tributary_functions::{
-    cosmos::{Attempt, retry},
+    cosmos::retry,
     engines::counted_children::FamilyRequest,
     http::{Actor, ApiError, ItemCommand, JsonBody, Params, from_form},
 };
@@ -25,10 +25,9 @@ pub async fn put_password(
     actor.must_be(id.as_str())?;
     let hash = store.hashing.run(move || PasswordHash::new(&password)).await.map_err(not_hashed)?;
     let conditions = &command.conditions;
-    retry(async |Attempt { reads, .. }| {
-        let store = store.reading(reads);
+    retry(async |_| {
         let request = if conditions.is_empty() {
-            FamilyRequest::new(&command.id, reads)
+            FamilyRequest::new(&command.id)
         } else {
             let stored = store.customers.item::<Customer>(&id, &id).await?;
             let stored = stored.ok_or_else(|| conditions.missing("customer"))?;
@@ -36,7 +35,7 @@ pub async fn put_password(
                 return Ok(StatusCode::NO_CONTENT);
             }
             conditions.check(Some(&stored.etag))?;
-            command.edit_request(stored, reads)
+            command.edit_request(stored)
         };
         let edit = CustomerEdit::Password(hash.clone());
         let edited = store.orders.edit(&id, edit, request).await?;

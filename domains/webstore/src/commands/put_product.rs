@@ -6,7 +6,7 @@ use axum::extract::State;
 use tributary_functions::{
     cosmos::{Attempt, StoreError, Stored, retry},
     engines::command::{self, PutStep, WrittenItem},
-    http::{ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form},
+    http::{ApiError, ItemCommand, ItemResponse, JsonBody, Params, check_confirmed, from_form},
 };
 
 use crate::{
@@ -43,7 +43,7 @@ pub async fn put_product(
     let target = Mutex::new((category_id.clone(), Follows::OwnEdit));
     let put = PutProduct { category_id, id, text: text.each_tag_once(), command, target };
     retry(async |attempt: Attempt| {
-        let written = put.save(&store.reading(attempt.reads), attempt).await?;
+        let written = put.save(&store, attempt).await?;
         let location = |product: &Product| {
             format!("/api/categories/{}/products/{}", product.category_id, product.id)
         };
@@ -131,7 +131,7 @@ impl PutProduct {
             };
         }
         if product.has_text(text) {
-            store.reads.confirmed()?;
+            check_confirmed()?;
             return Ok(found);
         }
         let tags = tags(store, &text.tag_ids, &product.tags).await?;

@@ -31,10 +31,7 @@ pub struct Stores {
     counts: Container,
     newest: Container,
     bookings: CountedChildren<RoomFamily>,
-    reads: Reads,
 }
-
-containers!(Stores: rooms, people, counts, newest);
 
 impl Stores {
     pub fn new(cosmos: &Arc<Cosmos>) -> Self {
@@ -45,7 +42,6 @@ impl Stores {
             newest: cosmos.container("newest-rooms"),
             bookings: CountedChildren::new(rooms.clone()),
             rooms,
-            reads: Reads::Session,
         }
     }
 

@@ -15,7 +15,7 @@ use serde_json::json;
 use tributary_functions::{
     audit::async_trait,
     config::ConfigError,
-    cosmos::{Attempt, Limits, Retryable, StoreError, retry},
+    cosmos::{Limits, Retryable, StoreError, retry},
     domain::{Context, Domain, bind},
     http::{Actor, ApiError, AuthLevel, ErrorBody, FieldError, Params, Refusal, SignIn, get, post},
     program::Program,
@@ -98,11 +98,11 @@ async fn greet(
     State(stores): State<Stores>,
     Params(id): Params<PersonId>,
 ) -> Result<StatusCode, Refused> {
-    retry(async |Attempt { reads, .. }| {
+    retry(async |_| {
         match id.as_str() {
             "bob" => return Err(Refused::OnStrike),
             "eve" => Err(ApiError::Internal)?,
-            _ => stores.reading(reads).person(&id).await?.ok_or(ApiError::NotFound("person"))?,
+            _ => stores.person(&id).await?.ok_or(ApiError::NotFound("person"))?,
         };
         Ok(StatusCode::NO_CONTENT)
     })

@@ -57,7 +57,8 @@ impl<F: Family> Combine for Groups<F> {
         let mut group = Group::new(operations, Timestamp::now());
         let mut step = group.begin(parent);
         *remembered = loop {
-            let container = self.0.reading(group.reads());
+            let container =
+                if group.on_latest { self.0.latest_committed() } else { self.0.clone() };
             let answer = match step {
                 GroupStep::ReadParent => read_parent(&container, key.as_ref()).await,
                 GroupStep::Write(write) => Ok(match send(&container, key.as_ref(), write).await {

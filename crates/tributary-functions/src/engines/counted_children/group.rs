@@ -9,7 +9,7 @@ use super::{
     operation::{Change, ChildWrite, Operation, OperationOutcome, OperationResult, ParentState},
 };
 use crate::{
-    cosmos::{ETag, Reads, Reason, Refusal, StoreError, Stored},
+    cosmos::{ETag, Reason, Refusal, StoreError, Stored},
     values::Timestamp,
 };
 
@@ -64,12 +64,13 @@ struct Choice<F: Family> {
 /// One that is refused because of an operation settles that operation, and a second such refusal ends the
 /// remaining ones. One that is too large halves the next one. And a changed parent is read again only if
 /// it was remembered.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of a state machine")]
 pub(super) struct Group<F: Family> {
     operations: Vec<Operation<F>>,
     outcomes: Vec<Option<OperationResult<F>>>,
     open: Vec<usize>,
     max_sent: usize,
-    reads: Reads,
+    pub(super) on_latest: bool,
     /// True if the parent in hand is the latest committed state of a moment since the group began.
     is_confirmed: bool,
     answer_lost: bool,
@@ -81,23 +82,18 @@ pub(super) struct Group<F: Family> {
 
 impl<F: Family> Group<F> {
     pub(super) fn new(operations: Vec<Operation<F>>, now: Timestamp) -> Self {
-        let latest = operations.iter().any(|operation| operation.reads == Reads::Latest);
         Self {
+            on_latest: operations.iter().any(|operation| operation.on_latest),
             outcomes: operations.iter().map(|_| None).collect(),
             open: (0..operations.len()).collect(),
             max_sent: operations.len(),
             operations,
-            reads: if latest { Reads::Latest } else { Reads::Session },
             is_confirmed: false,
             answer_lost: false,
             has_looked_up: false,
             waits_for: WaitsFor::Nothing,
             now,
         }
-    }
-
-    pub(super) fn reads(&self) -> Reads {
-        self.reads
     }
 
     /// Returns the first step: a transaction if the parent is known, otherwise a read.
@@ -110,7 +106,7 @@ impl<F: Family> Group<F> {
 
     pub(super) fn next(&mut self, answer: StoreAnswer<F>) -> GroupStep<F> {
         if matches!(answer, StoreAnswer::Parent(_)) {
-            self.is_confirmed = self.reads == Reads::Latest;
+            self.is_confirmed = self.on_latest;
         }
         match (mem::replace(&mut self.waits_for, WaitsFor::Nothing), answer) {
             (WaitsFor::Parent, StoreAnswer::Parent(Some(parent))) => self.write(parent, false),
@@ -158,7 +154,7 @@ impl<F: Family> Group<F> {
         let Choice { sent, others, refused } = self.choose(&parent.item);
         // Step 11: the latest state of the parent may have a place for the child.
         if !self.is_confirmed && !refused.is_empty() {
-            self.reads = Reads::Latest;
+            self.on_latest = true;
             return self.read_parent(WaitsFor::Parent);
         }
         for (index, reason) in refused {
@@ -235,7 +231,7 @@ impl<F: Family> Group<F> {
         let mut is_certain = !is_remembered && !self.answer_lost;
         if !is_certain {
             // Step 4: the next replica may lack the write that caused the refusal.
-            self.reads = Reads::Latest;
+            self.on_latest = true;
         }
         let refused = operation.and_then(|index| self.children(sent).nth(index));
         let refused = refused.filter(|&index| self.operations[index].is_refused_by(error.reason));
@@ -243,10 +239,10 @@ impl<F: Family> Group<F> {
             // Step 3. The refusal tells nothing of a remembered parent, which may be deleted by now.
             (Some(refused), _) => {
                 let creates = |&index: &usize| self.operations[index].creates();
-                if self.reads == Reads::Session && self.open.iter().any(creates) {
+                if !self.on_latest && self.open.iter().any(creates) {
                     // Step 4: no later read confirms that a child exists, and the replica that returned
                     // the parent may be behind.
-                    self.reads = Reads::Latest;
+                    self.on_latest = true;
                     is_certain = false;
                 }
                 if is_certain {

@@ -84,7 +84,7 @@ use self::{
 };
 use super::idempotency::RemembersCommands;
 use crate::{
-    cosmos::{Combiner, Container, ETag, ReadResult, Reads, StoreError, Stored},
+    cosmos::{Combiner, Container, ETag, ReadResult, StoreError, Stored, decides_on_latest},
     values::{CommandId, Timestamp},
 };
 
@@ -194,15 +194,14 @@ impl<'a, F: Family + ?Sized> Changes<'a, F> {
 /// The command of an operation, and the state on which it was decided.
 pub struct FamilyRequest<'a, P> {
     command: &'a CommandId,
-    reads: Reads,
     if_match: Option<ETag>,
     parent_read: Option<Stored<P>>,
 }
 
 impl<'a, P> FamilyRequest<'a, P> {
     /// Creates a request without a condition.
-    pub fn new(command: &'a CommandId, reads: Reads) -> Self {
-        Self { command, reads, if_match: None, parent_read: None }
+    pub fn new(command: &'a CommandId) -> Self {
+        Self { command, if_match: None, parent_read: None }
     }
 
     /// Adds a condition: the child to be deleted, or the parent to be edited, still has this ETag.
@@ -251,9 +250,9 @@ impl<F: Family> CountedChildren<F> {
     }
 
     /// Reads a parent: one point read.
-    pub async fn parent(&self, key: &F::Key, reads: Reads) -> ReadResult<F::Parent> {
+    pub(crate) async fn parent(&self, key: &F::Key) -> ReadResult<F::Parent> {
         let key = key.as_ref();
-        let stored = self.container.reading(reads).read::<F::Item>(key, key).await?;
+        let stored = self.container.read::<F::Item>(key, key).await?;
         Ok(stored.and_then(Stored::of_type))
     }
 
@@ -319,10 +318,12 @@ impl<F: Family> CountedChildren<F> {
         change: Change<F>,
         request: FamilyRequest<'_, F::Parent>,
     ) -> Result<OperationOutcome<F>, StoreError> {
-        let FamilyRequest { command, reads, if_match, parent_read } = request;
+        let FamilyRequest { command, if_match, parent_read } = request;
         let command = command.clone();
         let parent_read = parent_read.map(Arc::new);
-        let operation = Operation { change, command, if_match, parent_read, reads };
+        // The group decides apart from its members.
+        let on_latest = decides_on_latest();
+        let operation = Operation { change, command, if_match, parent_read, on_latest };
         let outcome = self.groups.submit(key.clone(), operation).await;
         outcome.unwrap_or_else(|_panicked| Err(StoreError::unexpected()))
     }

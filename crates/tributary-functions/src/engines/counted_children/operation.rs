@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Family;
 use crate::{
-    cosmos::{ETag, Reads, Reason, StoreError, Stored},
+    cosmos::{ETag, Reason, StoreError, Stored},
     values::CommandId,
 };
 
@@ -26,7 +26,7 @@ pub(super) struct Operation<F: Family> {
     /// The ETag since which the deleted or edited item must not have changed.
     pub(super) if_match: Option<ETag>,
     pub(super) parent_read: Option<ParentState<F>>,
-    pub(super) reads: Reads,
+    pub(super) on_latest: bool,
 }
 
 impl<F: Family> Operation<F> {

@@ -6,7 +6,7 @@ use tokio::{sync::Mutex, time::Instant};
 
 use super::{Pause, ProjectionStates};
 use crate::{
-    cosmos::{Attempt, StoreError, retry},
+    cosmos::{StoreError, retry},
     projection::DeadLetters,
     telemetry,
     values::Timestamp,
@@ -89,8 +89,7 @@ pub(in crate::projection) async fn pause_after_failures(
     function: &str,
     limit: FailureLimit,
 ) -> Result<(), StoreError> {
-    retry(async |Attempt { reads, .. }| {
-        let states = states.reading(reads);
+    retry(async |_| {
         let (state, etag) = states.read(function).await?;
         let now = Timestamp::now();
         let since = now.before(limit.within).max(state.resumed_at.unwrap_or(Timestamp::EPOCH));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ProjectionState;
 use crate::{
-    cosmos::{Container, Cosmos, ETag, Query, Reads, Reason, Scope, StoreError, Stored},
+    cosmos::{Container, Cosmos, ETag, Query, Reason, Scope, StoreError, Stored},
     projection::leases::Lease,
     values::Timestamp,
 };
@@ -21,10 +21,6 @@ pub(crate) struct ProjectionStates(Container);
 impl ProjectionStates {
     pub(crate) fn new(cosmos: &Arc<Cosmos>) -> Self {
         Self(cosmos.container("projections"))
-    }
-
-    pub(crate) fn reading(&self, reads: Reads) -> Self {
-        Self(self.0.reading(reads))
     }
 
     pub(crate) fn container(&self) -> &Container {

@@ -17,12 +17,10 @@ pub(super) async fn create_booking(
 ) -> Result<ItemResponse<PublicBooking>, ApiError> {
     let id = new_id(key.as_ref(), &format!("booking {room_id}"))?;
     let booking = Booking::new(&room_id, id, text);
-    let created = retry(async |Attempt { reads, .. }| {
-        let (new, request) = (booking.clone(), FamilyRequest::new(&command, reads));
-        stores
-            .bookings
-            .create_once(&room_id, new, request, |known| known.has_text_of(&booking))
-            .await
+    let is_same = |known: &Booking| known.has_text_of(&booking);
+    let created = retry(async |_| {
+        let request = FamilyRequest::new(&command);
+        stores.bookings.create_once(&room_id, booking.clone(), request, is_same).await
     });
     let Stored { item: Booking { public, .. }, etag } = created.await?;
     Ok(http::created(&format!("/api/rooms/{room_id}/bookings/{}", public.id), &public, &etag))

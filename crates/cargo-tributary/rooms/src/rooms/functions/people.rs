@@ -34,8 +34,8 @@ pub(super) async fn put_person(
     JsonBody(Name(name)): JsonBody<Name>,
 ) -> Result<ItemResponse<PublicPerson>, ApiError> {
     actor.must_be(id.as_str())?;
-    retry(async |Attempt { reads, .. }| {
-        let before = stores.reading(reads).person(&id).await?;
+    retry(async |_| {
+        let before = stores.person(&id).await?;
         let etag = before.as_ref().map(|before| &before.etag);
         conditions.check(etag)?;
         let item = before.as_ref().map(|before| &before.item);

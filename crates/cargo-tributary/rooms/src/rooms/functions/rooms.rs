@@ -37,7 +37,6 @@ pub(super) async fn put_room(
     actor.must_be(text.person_id.as_str())?;
     let wanted = WantedRoom { text: &text, command: &command.id };
     retry(async |attempt: Attempt| {
-        let stores = stores.reading(attempt.reads);
         let (room, etag, is_new) = match command.put(stores.rooms.slot(&id, &id).await?, attempt, &wanted)? {
             PutStep::Done(written) => return Ok(answer(&written)),
             PutStep::Edit(room) => {
@@ -94,8 +93,8 @@ pub(super) async fn delete_room(
     Params(id): Params<RoomId>,
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
-    retry(async |Attempt { reads, .. }| {
-        let slot = stores.reading(reads).rooms.slot::<Room>(&id, &id).await?;
+    retry(async |_| {
+        let slot = stores.rooms.slot::<Room>(&id, &id).await?;
         let Some(room) = command.delete(slot, "room")? else {
             return Ok(StatusCode::NO_CONTENT);
         };

@@ -115,7 +115,7 @@ enum StoreFault {
     OtherDeletesRoom,
     OtherBooks(String),
     OtherCancels(String),
-    /// A read without [`Reads::Latest`] sees the state before.
+    /// A read that is not of the latest state sees the state before.
     Stale,
     Throttled,
     /// The transaction is carried out, and its response is lost.
@@ -174,13 +174,9 @@ impl Store {
         self.states.push(state);
     }
 
-    fn visible(&self, reads: Reads, fault: &StoreFault) -> &State {
-        match (reads, fault) {
-            (Reads::Session, StoreFault::Stale) => {
-                self.states.iter().rev().nth(1).unwrap_or(self.now())
-            }
-            _ => self.now(),
-        }
+    fn visible(&self, on_latest: bool, fault: &StoreFault) -> &State {
+        let is_stale = !on_latest && matches!(fault, StoreFault::Stale);
+        self.states.iter().rev().nth(is_stale.into()).unwrap_or(self.now())
     }
 
     /// Carries a transaction out, or refuses it for the first operation that cannot be done.
@@ -247,7 +243,7 @@ impl Store {
     fn answer(
         &mut self,
         step: GroupStep<Rooms>,
-        reads: Reads,
+        on_latest: bool,
         fault: &StoreFault,
     ) -> StoreAnswer<Rooms> {
         self.other(fault);
@@ -257,9 +253,11 @@ impl Store {
             (_, StoreFault::Throttled) => {
                 StoreAnswer::Failed(StoreError::new(Reason::Throttled, false))
             }
-            (GroupStep::ReadParent, _) => StoreAnswer::Parent(known(self.visible(reads, fault))),
+            (GroupStep::ReadParent, _) => {
+                StoreAnswer::Parent(known(self.visible(on_latest, fault)))
+            }
             (GroupStep::Find(ids), _) => {
-                let State { bookings, tombstones, .. } = self.visible(reads, fault);
+                let State { bookings, tombstones, .. } = self.visible(on_latest, fault);
                 let found = ids.into_iter().filter_map(|id| {
                     let (item, etag) = match bookings.get(&id) {
                         Some(etag) => (Item::Booking(id.clone()), *etag),
@@ -382,7 +380,7 @@ fn store(before: &[StoreFault], takes: usize) -> Store {
 }
 
 /// A command that leaves a tombstone has read the booking before.
-fn group(asked: Vec<Asked>, reads: Reads, store: &Store) -> Group<Rooms> {
+fn group(asked: Vec<Asked>, on_latest: bool, store: &Store) -> Group<Rooms> {
     let operation = |(n, asked): (usize, Asked)| {
         let change = Change::from(asked);
         let known = |id| store.now().bookings.get(id).copied().unwrap_or_default();
@@ -391,7 +389,7 @@ fn group(asked: Vec<Asked>, reads: Reads, store: &Store) -> Group<Rooms> {
             _ => None,
         };
         let command = CommandId::from_text(&format!("command {n}"));
-        Operation { change, command, if_match, parent_read: None, reads }
+        Operation { change, command, if_match, parent_read: None, on_latest }
     };
     Group::new(asked.into_iter().enumerate().map(operation).collect(), Timestamp::now())
 }
@@ -413,7 +411,7 @@ fn run(
         assert!(requests < 100, "it does not end");
         assert!(looks <= 2, "it looks again and again");
         let fault = faults.next().unwrap_or(&StoreFault::Nothing);
-        step = group.next(store.answer(step, group.reads(), fault));
+        step = group.next(store.answer(step, group.on_latest, fault));
     }
     requests
 }
@@ -428,16 +426,15 @@ proptest! {
         faults in faults(),
         takes in 1..=IDS.len(),
         remembered in 0..3_usize,
-        latest: bool,
+        on_latest: bool,
     ) {
         let mut store = store(&before, takes);
         // None, the parent as it is, or as it was one change before.
         let remembered = remembered.checked_sub(1);
         let is_remembered = remembered.is_some();
         let remembered = remembered.and_then(|age| known(&store.states[store.begin.saturating_sub(age)]));
-        let reads = if latest { Reads::Latest } else { Reads::Session };
         let n = asked.len();
-        let mut group = group(asked, reads, &store);
+        let mut group = group(asked, on_latest, &store);
         let requests = run(&mut group, remembered, &mut store, &faults);
         prop_assert!(requests <= 3 * n + 12, "{requests} requests for {n} operations");
 
@@ -453,7 +450,7 @@ proptest! {
         let once = |is_so: &dyn Fn(&State) -> bool| during.iter().any(is_so);
         // A stale replica is one change behind; a command that is refused for what it has read is
         // retried with latest reads.
-        let states = if latest { during } else { &store.states[store.begin.saturating_sub(1)..] };
+        let states = if on_latest { during } else { &store.states[store.begin.saturating_sub(1)..] };
         let seen_once = |is_so: &dyn Fn(&State) -> bool| states.iter().any(is_so);
         let has_room = |state: &State| state.room.is_some();
         let operations = mem::take(&mut group.operations);
@@ -527,7 +524,7 @@ proptest! {
         let is_refused = asked.iter().map(is_exclusive).enumerate();
         let is_refused: Vec<_> = is_refused.map(|(n, is)| is && Some(n) != first).collect();
         let mut store = store(&[], IDS.len());
-        let mut group = group(asked, Reads::Session, &store);
+        let mut group = group(asked, false, &store);
         prop_assert_eq!(run(&mut group, None, &mut store, &[]), 2);
         for (outcome, is_refused) in group.outcomes().into_iter().zip(is_refused) {
             match outcome {
@@ -548,12 +545,12 @@ fn a_delete_frees_the_place_in_its_own_transaction_and_for_an_instance_that_is_b
     let create = || Asked::Create("c".to_owned());
     let mut store = booked();
     let both = vec![Asked::Delete("b".to_owned()), create()];
-    let mut both = group(both, Reads::Session, &store);
+    let mut both = group(both, false, &store);
     assert_eq!(run(&mut both, None, &mut store, &[]), 2);
     assert!(both.outcomes().iter().all(is_done));
 
     let mut store = booked();
-    let mut refused = group(vec![create()], Reads::Session, &store);
+    let mut refused = group(vec![create()], false, &store);
     assert_eq!(run(&mut refused, None, &mut store, &[]), 2);
     let outcomes = refused.outcomes();
     assert!(matches!(&outcomes[..], [Ok(OperationOutcome::Refused(other))] if other == "b"));
@@ -562,7 +559,7 @@ fn a_delete_frees_the_place_in_its_own_transaction_and_for_an_instance_that_is_b
     store.other(&StoreFault::OtherCancels("b".to_owned()));
     for (remembered, requests) in [(None, 3), (before, 2)] {
         let mut store = Store { states: store.states.clone(), created: BTreeSet::new(), ..store };
-        let mut behind = group(vec![create()], Reads::Session, &store);
+        let mut behind = group(vec![create()], false, &store);
         assert_eq!(run(&mut behind, remembered, &mut store, &[StoreFault::Stale]), requests);
         assert!(behind.outcomes().iter().all(is_done));
     }
@@ -573,7 +570,7 @@ fn a_delete_frees_the_place_in_its_own_transaction_and_for_an_instance_that_is_b
 fn a_lost_answer_is_not_taken_for_that_of_a_delete_that_was_not_sent() {
     let mut store = store(&[], 1);
     let asked = vec![Asked::Create("a".to_owned()), Asked::Delete("b".to_owned())];
-    let mut group = group(asked, Reads::Session, &store);
+    let mut group = group(asked, false, &store);
     let faults = [StoreFault::Nothing, StoreFault::Nothing, StoreFault::SentTwice];
     run(&mut group, None, &mut store, &faults);
     let outcomes = group.outcomes();
