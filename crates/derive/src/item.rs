@@ -275,7 +275,7 @@ mod tests {
         for (arguments, error) in [
             (quote!(RoomsItem), "which field has the id"),
             (quote!(RoomsItem, id = name), "has no field `name`, and none that is flattened"),
-            (quote!(RoomsItem, id = id, verison), "expected `partition`, `id`, `version`"),
+            (quote!(RoomsItem, id = id, size), "expected `partition`, `id`, `version`"),
             (quote!(RoomsItem, id = id, tombstone(struct Gone { id: Id })), "needs a `version`"),
             (
                 quote!(RoomsItem, id = id, version, tombstone(struct Gone { at: Id = id })),
