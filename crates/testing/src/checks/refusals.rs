@@ -73,8 +73,8 @@ const METHODS: [&str; 8] = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", 
 /// Sends bad requests to every function: malformed and oversized bodies, bodies of another type, bodies
 /// without their fields, parameters and headers that stand twice, codings of bodies, conditions that are not read,
 /// path parameters that are no text, and methods that the route does not have. Each is refused in the
-/// app's form of errors, which names the fault, and without a request to the store. The numbers, lists and texts of bodies are
-/// refused beyond the bounds that the OpenAPI document has, and only there.
+/// app's form of errors, which names the fault, and without a request to the store. The numbers, lists and texts
+/// of bodies are refused beyond the bounds that the OpenAPI document has, and only there.
 ///
 /// # Panics
 ///

@@ -45,7 +45,8 @@ pub async fn answered_as_the_first_time<A: AppUnderTest>(
 ///
 /// # Panics
 ///
-/// When a function does not take its example.
+/// When a request is refused. If the other checks take the example that the message names, the function decided on an
+/// old state.
 pub async fn stale_replicas_refuse_nothing<A: AppUnderTest>() {
     let world = World::<A>::new().await;
     // The leases are those of the host.

@@ -37,8 +37,8 @@ const RECORDED_ROUTES: &str = "/api/";
 /// The functions by their methods and routes; true if all callers get the same answer.
 pub(crate) type CalledFunctions = Arc<[(Method, &'static str, &'static str, bool)]>;
 
-/// Logs, traces and measures each request, and writes the bodies of refusals. Every answer that used the store gets a header with the request
-/// units of all its store calls.
+/// Logs, traces and measures each request, and writes the bodies of refusals. Every answer that used the store gets
+/// a header with the request units of all its store calls.
 ///
 /// None of these records has a path or a query, since they contain ids and may contain keys.
 pub(crate) async fn answered(

@@ -97,13 +97,12 @@ mod unreadable;
 pub mod window;
 
 pub(crate) use self::{
-    apply::NotedErrors,
+    apply::{NotedErrors, ReplayError},
     catch_up::CopyFreshness,
     copies::{CopySlot, StoredCopy},
-    dead_letter::{DeadLetterId, function_of},
+    dead_letter::{DeadLetterId, ReplayOutcome, function_of},
     eager::EAGER_TIME,
 };
-pub(crate) use self::{apply::ReplayError, dead_letter::ReplayOutcome};
 pub use self::{
     batch::{AppliedBatch, BatchSource, IncompleteBatch, RETRY_BUDGET, ReadBatch},
     control::FailureLimit,

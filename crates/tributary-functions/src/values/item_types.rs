@@ -1,8 +1,9 @@
 //! Conversions between the items of a container and their types.
 
 /// Implements `From` and `TryFrom` between an `enum` of all items of a container and the type in each
-/// variant, boxed or not. The error of `TryFrom` is the item of another type. [`Stored::of_type`](crate::cosmos::Stored::of_type) and
-/// [`Container::slot`](crate::cosmos::Container::slot) use them.
+/// variant, boxed or not. The error of `TryFrom` is the item of another type.
+/// [`Stored::of_type`](crate::cosmos::Stored::of_type) and [`Container::slot`](crate::cosmos::Container::slot) use
+/// them.
 ///
 /// `item_types!(RoomsItem: Room(Room), Booking(Booking));`
 #[macro_export]
