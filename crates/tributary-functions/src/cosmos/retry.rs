@@ -6,7 +6,8 @@
 //! 2. A request that is refused after such reads, and has written nothing, is handled once more from its
 //!    beginning, with reads of the latest state ([`confirmed`]). So the more expensive reads are made only before
 //!    a refusal, and a handler needs no care.
-//! 3. A command's attempt in [`retry`] is confirmed by a second attempt, which repeats less.
+//! 3. A command's attempt in [`retry`] is confirmed by a second attempt, which repeats less. What the handler
+//!    has read before stays noted.
 //!
 //! Writes need no such care. They are made under the ETag that was read, or as a new item, so the store
 //! refuses a write that was decided on an old state, and [`retry`] decides anew.
@@ -56,7 +57,7 @@ pub struct Attempt {
 }
 
 /// The state on which a decision rests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Basis {
     /// The latest state, or none.
     Latest,
@@ -100,10 +101,10 @@ pub(crate) async fn decided<F: Future>(on_latest: bool, decide: F) -> (F::Output
     DECISION.scope(Decision { on_latest, basis: Cell::new(Basis::Latest) }, decide).await
 }
 
-/// Makes the current decision again, on the latest state.
-async fn decided_on_latest<F: Future>(decide: F) -> F::Output {
+/// Makes the part of the current decision that rested on `before` again, on the latest state.
+async fn decided_on_latest<F: Future>(before: Basis, decide: F) -> F::Output {
     let (output, latest) = decided(true, decide).await;
-    note(|basis| if basis == Basis::Written { basis } else { latest });
+    note(|basis| if basis == Basis::Written { basis } else { before.max(latest) });
     output
 }
 
@@ -143,6 +144,7 @@ pub async fn retry<T, E: Retryable, A: Future<Output = Result<T, E>>>(
         .with_max_times(100)
         .with_jitter();
     let attempt = &attempt;
+    let before = DECISION.try_with(|decision| decision.basis.get()).unwrap_or(Basis::Latest);
     let is_first = AtomicBool::new(true);
     let attempt_once = || {
         let answer_lost = answer_lost.load(Relaxed);
@@ -156,7 +158,7 @@ pub async fn retry<T, E: Retryable, A: Future<Output = Result<T, E>>>(
                     decided => return decided,
                 }
             }
-            decided_on_latest(attempt()).await
+            decided_on_latest(before, attempt()).await
         }
     };
     attempt_once

@@ -109,6 +109,19 @@ async fn greet(
     .await
 }
 
+/// Invites a person, whom it reads before the attempts.
+async fn invite(
+    State(stores): State<Stores>,
+    Params(id): Params<PersonId>,
+) -> Result<StatusCode, ApiError> {
+    let person = stores.person(&id).await?;
+    retry(async |_| match &person {
+        Some(_) => Ok(StatusCode::NO_CONTENT),
+        None => Err(ApiError::NotFound("person")),
+    })
+    .await
+}
+
 /// Lets a person wave to all.
 async fn wave(actor: Actor, Params(id): Params<PersonId>) -> Result<StatusCode, ApiError> {
     actor.must_be(id.as_str()).map(|()| StatusCode::NO_CONTENT)
@@ -126,6 +139,7 @@ fn greetings(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let functions = vec![
         get("Greet", "/api/greetings/{personId}", AuthLevel::Anonymous, greet),
         post("Wave", "/api/greetings/{personId}", AuthLevel::KeylessOwner, wave),
+        post("Invite", "/api/invitations/{personId}", AuthLevel::Public, invite),
         get("WhoAmI", "/api/me", AuthLevel::Anonymous, who_am_i),
         post("Visit", "/api/visits", AuthLevel::Public, done),
         post("Wish", "/api/wishes", AuthLevel::KeylessUser, done_by),
@@ -228,6 +242,15 @@ async fn each_refusal_has_the_form_of_the_app_and_the_headers_of_the_framework()
         assert!(answer.header("cache-control").starts_with("no-"), "{answer:?}");
         assert_eq!(answer.header("x-served-by"), "rooms", "it is in the layer of the app");
     }
+}
+
+#[tokio::test]
+async fn a_refusal_that_rests_on_a_read_before_the_attempts_is_confirmed() {
+    let world = World::new().await;
+    let _frozen = world.stale_reads("people");
+    world.put("/api/people/ann", json!({"name": "Ann"})).await.expect(201);
+    let other = world.second_instance().await;
+    other.call("POST", "/api/invitations/ann", &[], None).await.expect(204);
 }
 
 #[tokio::test]
