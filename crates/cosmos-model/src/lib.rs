@@ -3,3 +3,4 @@
 pub mod change_feed;
 pub mod charges;
 pub mod partitioning;
+pub mod sql;

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use cosmos_model::charges::sql::{self, SqlToken};
+use cosmos_model::charges::sql::sums_up;
 use cosmos_model::partitioning::path::PropertyPath;
+use cosmos_model::sql::{
+    Binary, Count, Expr, Logical, Quantifier, Query, Select, Test, Unary, Values,
+};
 
 use crate::request::OrderBy;
-
-const UNREAD_WORDS: [&str; 6] = ["OR", "NOT", "JOIN", "EXISTS", "LIKE", "SELECT"];
 
 const UNREAD_PART: &str = "more than comparisons of properties with values";
 
@@ -24,89 +25,102 @@ pub(super) struct QueryFilters {
 }
 
 pub(super) fn filters(text: &str) -> QueryFilters {
-    // After a break, a text in quotes without its end does not end with a quote.
-    let text = format!("{text}\n");
     let undecided = |because| QueryFilters { undecided: Some(because), ..QueryFilters::default() };
-    read(&sql::tokens(&text)).unwrap_or_else(undecided)
+    let query = text.parse().map_err(|_| UNREAD_PART);
+    query.and_then(|query| read(&query)).unwrap_or_else(undecided)
 }
 
-fn read(words: &[SqlToken<'_>]) -> Result<QueryFilters, &'static str> {
-    // A name such as `p1__12`.
-    let is_obscured = |name: &String| {
-        let numbers = name.strip_prefix('p').and_then(|rest| rest.split_once("__"));
-        numbers.is_some_and(|(first, second)| format!("{first}{second}").parse::<u64>().is_ok())
+fn read(query: &Query) -> Result<QueryFilters, &'static str> {
+    let selected: Vec<&Expr> = match &query.select {
+        Select::All => Vec::new(),
+        Select::Value(value) => vec![value],
+        Select::List(list) => list.iter().map(|(value, _)| value).collect(),
     };
-    let mut paths = words.iter().filter_map(SqlToken::property);
-    if paths.any(|(_, path)| path.names().iter().any(is_obscured)) {
-        return Err("names that the service obscured");
+    let order = query.order_by.first();
+    let mut unread = None;
+    for part in selected.into_iter().chain(&query.filter).chain(order.map(|order| &order.by)) {
+        part.visit(&mut |part| unread = unread.or(is_unread(part)));
     }
-    let has = |unread: &&str| words.iter().skip(1).any(|word| word.is(unread));
-    if let Some(unread) = UNREAD_WORDS.into_iter().find(has) {
+    if let Some(unread) = unread {
         return Err(unread);
     }
-    let end = words.len();
-    let at = |name: &str| words.iter().position(|word| word.is(name)).unwrap_or(end);
-    let (from, group, order) = (at("FROM"), at("GROUP"), at("ORDER"));
-    let filter_end = order.min(group).min(at("OFFSET"));
-    let filter_start = at("WHERE").min(filter_end);
-    let source = words.get(from + 1..filter_start).unwrap_or_default();
-    let is_root = source.len() <= 3 && source.iter().all(is_name);
-    let root = source.last().filter(|_| is_root).ok_or(UNREAD_PART)?;
-    let property = |word: &SqlToken<'_>| {
-        word.property().filter(|(alias, _)| *alias == root.text).map(|(_, path)| path)
-    };
-    let sums_up = |pair: &[SqlToken<'_>]| {
-        pair[0].is_one_of(&["COUNT", "SUM", "AVG", "MIN", "MAX"]) && pair[1].is("(")
-    };
-    let limit = words.get(at("LIMIT").min(at("TOP")) + 1);
-    let limit = limit.and_then(|word| word.text.parse().ok());
+    match &query.from[..] {
+        [_, _, ..] => return Err("JOIN"),
+        [source] if matches!(source.values, Values::Query(_)) => return Err("SELECT"),
+        _ => {}
+    }
+    let root = query.root().ok_or(UNREAD_PART)?;
+    let property =
+        |value: &Expr| value.property().filter(|(alias, _)| *alias == root).map(|(_, path)| path);
+    let limit = query.offset_limit.as_ref().map(|(_, limit)| limit).or(query.top.as_ref());
+    let limit = limit.and_then(|limit| match limit {
+        Count::Literal(limit) => Some(*limit),
+        Count::Parameter(_) => None,
+    });
     let mut found = QueryFilters {
-        sums_up: group < end || words[..from].windows(2).any(sums_up),
+        sums_up: sums_up(query),
         limit: limit.filter(|limit| *limit > 0),
         ..QueryFilters::default()
     };
-    if let Some(path) = words.get(order + 2).and_then(property) {
-        let descending = words.get(order + 3).is_some_and(|word| word.is("DESC"));
-        found.order = Some(OrderBy { path, descending });
-    }
-    // Of comparisons that AND alone joins, parentheses mean nothing but the list of IN. A minus is that of a number.
-    let filter = words[filter_start..filter_end].iter().skip(1);
-    let filter = filter.filter(|word| !word.is_one_of(&["(", ")", ",", "-"]));
-    let mut filter: Vec<_> = filter.collect();
-    filter.dedup_by(|next, value| is_value(value) && is_value(next));
-    for comparison in filter.split(|word| word.is("AND")) {
-        let (path, sign) = match comparison {
-            [] => continue,
-            // The end of BETWEEN.
-            [value] if is_value(value) => continue,
-            [path, sign, value] if is_value(value) => (path, sign),
-            [value, sign, path] if is_value(value) => (path, sign),
+    found.order = order.and_then(|order| {
+        Some(OrderBy { path: property(&order.by)?, descending: order.descending })
+    });
+    let mut comparisons: Vec<&Expr> = query.filter.iter().collect();
+    while let Some(comparison) = comparisons.pop() {
+        match comparison {
+            Expr::Logical(Logical::And, all) => comparisons.extend(all),
+            Expr::Binary(operator, left, right) if operator.compares() => {
+                let path = match (is_value(left), is_value(right)) {
+                    (false, true) => property(left),
+                    (true, false) => property(right),
+                    _ => None,
+                };
+                let path = path.ok_or(UNREAD_PART)?;
+                match operator {
+                    Binary::Equal => found.equal.insert(path),
+                    Binary::NotEqual => continue,
+                    _ => found.ranges.insert(path),
+                };
+            }
+            Expr::Test(of, test, _) => {
+                let path = property(of).ok_or(UNREAD_PART)?;
+                match test.as_ref() {
+                    Test::In(values) if values.iter().all(is_value) => found.equal.insert(path),
+                    Test::Between(from, to) if is_value(from) && is_value(to) => {
+                        found.ranges.insert(path)
+                    }
+                    _ => return Err(UNREAD_PART),
+                };
+            }
             _ => return Err(UNREAD_PART),
-        };
-        let path = property(path).ok_or(UNREAD_PART)?;
-        match sign.text.to_ascii_uppercase().as_str() {
-            "=" | "IN" => found.equal.insert(path),
-            "<" | "<=" | ">" | ">=" | "BETWEEN" => found.ranges.insert(path),
-            "!=" | "<>" => continue,
-            _ => return Err(UNREAD_PART),
-        };
+        }
     }
     found.ranges.retain(|path| !found.equal.contains(path));
     Ok(found)
 }
 
-fn is_name(word: &SqlToken<'_>) -> bool {
-    word.text.chars().all(|c| c.is_alphanumeric() || c == '_')
+/// Returns the reason for which a part of an expression decides nothing; `None` for one that may be read.
+fn is_unread(part: &Expr) -> Option<&'static str> {
+    // A name such as `p1__12`.
+    let is_obscured = |name: &String| {
+        let numbers = name.strip_prefix('p').and_then(|rest| rest.split_once("__"));
+        numbers.is_some_and(|(first, second)| format!("{first}{second}").parse::<u64>().is_ok())
+    };
+    let path = part.property().filter(|(_, path)| path.names().iter().any(is_obscured));
+    match part {
+        _ if path.is_some() => Some("names that the service obscured"),
+        Expr::Logical(Logical::Or, _) => Some("OR"),
+        Expr::Unary(Unary::Not, _) | Expr::Test(_, _, true) => Some("NOT"),
+        Expr::Test(_, test, _) if matches!(**test, Test::Like(..)) => Some("LIKE"),
+        Expr::Query(Quantifier::Exists, _) => Some("EXISTS"),
+        Expr::Query(..) => Some("SELECT"),
+        _ => None,
+    }
 }
 
 /// Returns true for a parameter or a literal.
-fn is_value(word: &SqlToken<'_>) -> bool {
-    match word.text.chars().next() {
-        Some(quote @ ('\'' | '"')) => word.text.len() > 1 && word.text.ends_with(quote),
-        Some('0'..='9' | '.') => word.text.parse::<f64>().is_ok(),
-        Some('@') => true,
-        _ => word.is_one_of(&["true", "false", "null"]),
-    }
+fn is_value(value: &Expr) -> bool {
+    matches!(value, Expr::Literal(_) | Expr::Parameter(_))
 }
 
 #[cfg(test)]

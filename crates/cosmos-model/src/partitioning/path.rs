@@ -27,6 +27,11 @@ impl PropertyPath {
         Self(vec![property.to_owned()])
     }
 
+    /// Returns the path of these names, outermost first; `None` of none.
+    pub fn from_names(names: Vec<String>) -> Option<Self> {
+        (!names.is_empty()).then_some(Self(names))
+    }
+
     /// Returns the names of the properties on the way, outermost first.
     pub fn names(&self) -> &[String] {
         &self.0

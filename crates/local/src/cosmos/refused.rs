@@ -4,21 +4,36 @@ use azure_core::Bytes;
 use azure_core::http::Request;
 use azure_core::http::StatusCode;
 use azure_core::http::headers::Headers;
-use cosmos_model::charges::sql::{SqlToken, tokens};
+use cosmos_model::sql::{Binary, Expr, Query, SyntaxError, Unary};
 use serde_json::{Value, json};
 
 use super::emulator::Response;
 use super::operation::{RequestKind, StoreOperation, is_query, parse};
 
-/// Returns the answer to a request that this endpoint refuses; `None` for all others.
-pub(super) fn answer(operation: &StoreOperation, request: &Request) -> Option<Response> {
+/// Returns the answer to a request that this endpoint refuses; `None` for all others. Texts in double quotes, which
+/// the emulator takes for names, are written in single ones.
+pub(super) fn answer(operation: &StoreOperation, request: &mut Request) -> Option<Response> {
     let is_patch = matches!(operation, StoreOperation::Data { kind: RequestKind::Patch, .. });
     if !is_patch && !is_query(request) {
         return None;
     }
-    let body: Value = parse(request)?;
+    let mut body: Value = parse(request)?;
     let reason = match body["query"].as_str() {
-        Some(text) => of_query(text, &body["parameters"])?,
+        Some(text) => match text.parse::<Query>() {
+            Err(error) => syntax(&error),
+            Ok(query) if compares_with_null(&query, &body["parameters"]) => {
+                "This endpoint does not find values of other types by a negated comparison with null. Write \
+                 IS_DEFINED(c.name) AND NOT IS_NULL(c.name)."
+                    .to_owned()
+            }
+            Ok(query) => {
+                if text.contains('"') {
+                    body["query"] = query.to_string().into();
+                    request.set_body(body.to_string());
+                }
+                return None;
+            }
+        },
         None if is_patch && !body["condition"].is_null() => {
             "This endpoint has no conditions of a patch (`condition`). Read the item, and patch it with \
              its ETag in If-Match."
@@ -31,37 +46,38 @@ pub(super) fn answer(operation: &StoreOperation, request: &Request) -> Option<Re
     Some(Response { status, headers, body: Bytes::from(body), items_loaded: None })
 }
 
-fn of_query(text: &str, parameters: &Value) -> Option<String> {
-    let tokens = tokens(text);
-    let text_at = |at: Option<usize>| at.and_then(|at| tokens.get(at)).map_or("", |it| it.text);
-    for (at, token) in tokens.iter().enumerate() {
-        let [before, after] = [at.checked_sub(1), Some(at + 1)].map(text_at);
-        let is_name = matches!(before, "{" | ",") && after == ":";
-        if token.text.contains('"') && !token.text.starts_with('\'') && !is_name {
-            return Some(format!(
-                "This endpoint has no texts in double quotes, such as {}. Write single quotes.",
-                token.text
-            ));
+/// Returns the message of the service.
+fn syntax(error: &SyntaxError) -> String {
+    let location = json!({"start": error.at, "end": error.at + error.near.len()});
+    let message = error.to_string();
+    let error =
+        json!({"severity": "Error", "location": location, "code": "SC1001", "message": message});
+    json!({"errors": [error]}).to_string()
+}
+
+/// Returns true for a filter with `!=` of a null, or NOT of `=`.
+fn compares_with_null(query: &Query, parameters: &Value) -> bool {
+    let is_null = |value: &Expr| match value {
+        Expr::Literal(value) => value.is_null(),
+        Expr::Parameter(name) => {
+            let mut parameters = parameters.as_array().into_iter().flatten();
+            parameters.any(|given| given["name"] == name.as_str() && given["value"].is_null())
         }
-    }
-    let is_null = |token: &SqlToken<'_>| {
-        let mut parameters = parameters.as_array().into_iter().flatten();
-        token.is("null")
-            || parameters.any(|given| given["name"] == token.text && given["value"].is_null())
+        _ => false,
     };
-    let unequal = tokens
-        .windows(3)
-        .any(|part| part[1].is_one_of(&["!=", "<>"]) && (is_null(&part[0]) || is_null(&part[2])));
-    let negated = tokens.windows(6).any(|part| {
-        part[0].is("NOT")
-            && part[1].is("(")
-            && part[3].is("=")
-            && part[5].is(")")
-            && (is_null(&part[2]) || is_null(&part[4]))
-    });
-    (unequal || negated).then(|| {
-        "This endpoint does not find values of other types by a negated comparison with null. Write \
-         IS_DEFINED(c.name) AND NOT IS_NULL(c.name)."
-            .to_owned()
-    })
+    let compares = |part: &Expr, operator: Binary| {
+        matches!(part, Expr::Binary(found, left, right)
+            if *found == operator && (is_null(left) || is_null(right)))
+    };
+    let mut found = false;
+    if let Some(filter) = &query.filter {
+        filter.visit(&mut |part| {
+            let negated = match part {
+                Expr::Unary(Unary::Not, of) => compares(of, Binary::Equal),
+                part => compares(part, Binary::NotEqual),
+            };
+            found |= negated;
+        });
+    }
+    found
 }

@@ -142,7 +142,7 @@ impl EndpointStore {
         gateway::replace_by_names(&self.account, &mut request).await;
         let operation = StoreOperation::from_request(&request);
         wrap_bare_patch(&operation, &mut request);
-        if let Some(refused) = refused::answer(&operation, &request) {
+        if let Some(refused) = refused::answer(&operation, &mut request) {
             return Ok(refused);
         }
         let mut response = match operation {

@@ -11,6 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use cosmos_model::sql::{Binary, Expr, Logical, Query, Values};
 use serde_json::Value;
 
 use crate::{AppUnderTest, World};
@@ -271,40 +272,51 @@ struct Lookup {
 
 impl Lookup {
     fn from_query(text: &str) -> Self {
-        // `c["value"]` is the property that `c.value` would name, were it no word of SQL.
-        let spaced = text.replace("[\"", ".").replace("\"]", "");
-        let spaced = spaced.replace('(', " ( ").replace(')', " ) ").replace(',', " , ");
-        let words: Vec<&str> = spaced.split_whitespace().collect();
-        let order_at = words.iter().position(|word| *word == "ORDER").unwrap_or(words.len());
-        let filter_at = words.iter().position(|word| *word == "WHERE").unwrap_or(order_at);
+        let query: Query = text.parse().unwrap();
+        let root = query.root().unwrap_or_default();
         // An element of an array, `JOIN t IN c.tags`, by its alias and the path of the array.
-        let joined = words.windows(4).find(|four| four[0] == "JOIN" && four[2] == "IN");
-        let joined = joined.and_then(|four| Some((four[1], four[3].strip_prefix("c.")?)));
-        let path_of = |word: &str| {
-            let (alias, path) = word.split_once('.')?;
+        let joined = query.from.iter().skip(1).find_map(|source| match &source.values {
+            Values::Path(_, steps) if source.iterates => Some((source.alias.as_deref()?, steps)),
+            _ => None,
+        });
+        let path_of = |part: &Expr| {
+            let (alias, path) = part.property()?;
+            let path = path.names().join("/");
             match joined {
-                Some((element, array)) if alias == element => Some(format!("{array}/[]/{path}")),
-                _ => (alias == "c").then(|| path.to_owned()),
+                Some((element, steps)) if alias == element => {
+                    let array: Vec<&str> = steps.iter().filter_map(Value::as_str).collect();
+                    Some(format!("{}/[]/{path}", array.join("/")))
+                }
+                _ => (alias == root).then_some(path),
             }
         };
         let mut equal = BTreeSet::new();
         let mut others = BTreeSet::new();
-        let mut depth = 0;
-        for pair in words[filter_at..order_at].windows(2) {
-            match pair[0] {
-                "(" => depth += 1,
-                ")" => depth -= 1,
-                word => {
-                    let Some(path) = path_of(word) else { continue };
-                    let of = if depth == 0 && pair[1] == "=" { &mut equal } else { &mut others };
-                    of.insert(path);
+        let mut conditions: Vec<&Expr> = query.filter.iter().collect();
+        while let Some(condition) = conditions.pop() {
+            let rest = match condition {
+                Expr::Logical(Logical::And, all) => {
+                    conditions.extend(all);
+                    continue;
+                }
+                Expr::Binary(Binary::Equal, left, right) => {
+                    let path = path_of(left);
+                    let rest = if path.is_some() { right.as_ref() } else { condition };
+                    equal.extend(path);
+                    rest
+                }
+                condition => condition,
+            };
+            let mut parts = vec![rest];
+            while let Some(part) = parts.pop() {
+                match path_of(part) {
+                    Some(path) => drop(others.insert(path)),
+                    None => parts.extend(part.parts()),
                 }
             }
         }
-        let order = words[order_at..].iter().enumerate().filter_map(|(n, word)| {
-            let path = word.strip_prefix("c.")?;
-            Some((path.to_owned(), words.get(order_at + n + 1) == Some(&"DESC")))
-        });
+        let order = query.order_by.iter();
+        let order = order.filter_map(|order| Some((path_of(&order.by)?, order.descending)));
         Self { equal, others, order: order.collect() }
     }
 }

@@ -5,6 +5,7 @@ use azure_core::http::Request;
 use azure_core::http::headers::HeaderName;
 use cosmos_model::charges::reads::QueryWork;
 use cosmos_model::charges::sql::shape;
+use cosmos_model::sql::Query;
 use serde_json::{Value, json};
 
 use super::super::account::Account;
@@ -20,13 +21,14 @@ pub(super) async fn work(
     response: &Response,
 ) -> Option<QueryWork> {
     let mut body: Value = parse(request)?;
-    let shape = shape(body.get("query")?.as_str()?);
+    let query: Query = body.get("query")?.as_str()?.parse().ok()?;
+    let shape = shape(&query);
     // The charges of pages add up to that of the query: only the first page has the start.
     let begins = header(request, &CONTINUATION).is_none();
     let n_partitions = partitions(account, container, request);
     let asks_each = shape.takes_first && n_partitions > 1;
-    if let Some(text) = &shape.whole_items {
-        body["query"] = json!(text);
+    if let Some(whole) = &shape.whole_items {
+        body["query"] = json!(whole.to_string());
     }
     let mut whole = request.clone();
     whole.set_body(body.to_string());
