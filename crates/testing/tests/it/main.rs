@@ -5,6 +5,7 @@
 #![expect(clippy::unnecessary_wraps, reason = "every domain may find its settings wrong")]
 
 mod dead_letters;
+mod favourites;
 mod given;
 mod http;
 mod interleavings;

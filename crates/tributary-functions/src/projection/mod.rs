@@ -109,7 +109,7 @@ pub use self::{
     copies::VersionedCopy,
     dead_letter::{DeadLetter, DeadLetters},
     eager::{EagerOptions, apply_eagerly},
-    origin::{ChangeFeedItem, ContainerItem, Origin},
+    origin::{ChangeFeedItem, ContainerItem, LeavesTombstone, Origin},
     registry::{AnyProjection, ProjectionOptions, Projections},
 };
 pub use crate::cosmos::{Background, BackgroundOptions};
