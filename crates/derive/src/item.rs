@@ -252,7 +252,7 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
         #(#attrs)*
         #vis struct #name {
             #(#own,)*
-            #(#[doc = " The version, which each write raises."] #vis #version: u64,)*
+            #(#[doc = " The version, which each write raises that a copy shows."] #vis #version: u64,)*
             #(#[doc = " The command that created the item."] #vis #created_by: #command,)*
             #memory
         }

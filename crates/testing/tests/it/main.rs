@@ -5,12 +5,12 @@
 #![expect(clippy::unnecessary_wraps, reason = "every domain may find its settings wrong")]
 
 mod dead_letters;
-mod favourites;
 mod given;
 mod http;
 mod interleavings;
 mod operator;
 mod projections;
+mod songs;
 
 #[allow(missing_docs, reason = "an app's own code")]
 #[path = "../../../cargo-tributary/rooms/src/rooms/mod.rs"]

@@ -124,7 +124,7 @@ pub trait Family: Send + Sync + 'static {
     type Key: AsRef<str> + Clone + Eq + Hash + Send + Sync;
     /// An item of the container, with its type.
     type Item: Serialize + DeserializeOwned + Clone + Send + Sync;
-    /// The parent. Each write raises its version.
+    /// The parent. Each write raises its version, unless no copy shows the change ([`crate::projection`]).
     type Parent: RemembersCommands + TryFrom<Self::Item> + Into<Self::Item> + Clone + Send + Sync;
     /// A child: one type, or an `enum` of all kinds.
     type Child: TryFrom<Self::Item> + Send + Sync;
