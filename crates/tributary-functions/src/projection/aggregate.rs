@@ -250,7 +250,7 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
         let delivered = contributions::<A>(change);
         // Step 8.
         let is_first = change.origin().is_some_and(|origin| origin.version == 1);
-        if is_first && delivered.is_empty() || !A::is_source(change) {
+        if is_first && delivered.is_empty() {
             return Ok(Effect::Unchanged);
         }
         let is_rewritten = delivered.iter().any(|share| may_be_rewritten_by_host(&share.key));
