@@ -13,8 +13,10 @@ use tributary_functions::{
 };
 use tributary_testing::{
     AppUnderTest,
+    RequestKind::Batch,
     audits::findings,
     budget::{Cost, cost, kind, request_units},
+    interleavings::amid,
     proof::{self, Sources},
 };
 
@@ -334,7 +336,8 @@ async fn the_favourites_of_a_deleted_song_leave_tombstones_which_their_count_fol
                 remove_for_a_slice(&removal, &background, &deleted).await.unwrap();
             }
         };
-        remove().await;
+        // Two removals at once: the store refuses one of them.
+        amid((&world, Batch, "rooms"), remove(), remove()).await;
         assert_eq!(world.item("rooms", "of:bob").await["version"], 2);
         let ((), again) = world.requests_of(remove()).await;
         assert_eq!(again.iter().map(kind).collect::<Vec<_>>(), ["query rooms"]);

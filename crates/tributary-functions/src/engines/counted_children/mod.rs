@@ -21,6 +21,9 @@
 //! The example that `cargo tributary new --example rooms` makes has a family: rooms that keep the hours of their
 //! bookings, and refuse a second booking of an hour.
 //!
+//! Children that are toggled, such as favourites, which copies or totals follow, implement
+//! [`Family::recreated`] ([why each ends right](#why-a-toggled-child-ends-right)).
+//!
 //! The id of a child must be the same in each attempt: it is derived from the parent and a user, or
 //! from an idempotency key, or made before the first attempt.
 //!
@@ -241,7 +244,7 @@ impl<'a, P> FamilyRequest<'a, P> {
     }
 
     /// Adds the parent that the command has read already, which saves a read.
-    pub fn with_parent(self, parent: Stored<P>) -> Self {
+    pub(crate) fn with_parent(self, parent: Stored<P>) -> Self {
         Self { parent_read: Some(parent), ..self }
     }
 }
