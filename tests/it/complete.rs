@@ -1,4 +1,4 @@
-//! Each function has a budget, in a row of a document; `docs/adding-a-function.md` has the steps.
+//! Each function has a budget, in a row of a document; `CONTRIBUTING.md` has the steps.
 
 use tributary_functions::http::FunctionLine;
 

@@ -30,10 +30,11 @@ fn every_setting_that_is_read_is_in_the_docs() {
         let config = Config::read(settings).unwrap();
         tributary::program().build(&config.cosmos.into(), AppOptions::default(), settings).unwrap();
     }
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
-    let page = fs::read_to_string(page).unwrap();
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let pages = ["configuration.md", "news.md"].map(|page| fs::read_to_string(docs.join(page)));
+    let page = pages.map(Result::unwrap).concat();
     let seen = seen.into_inner();
     assert!(seen.len() > 12, "{seen:?}");
     let missing: Vec<_> = seen.iter().filter(|name| !page.contains(&format!("`{name}`"))).collect();
-    assert!(missing.is_empty(), "docs/configuration.md does not have {missing:?}");
+    assert!(missing.is_empty(), "docs/configuration.md and docs/news.md do not have {missing:?}");
 }

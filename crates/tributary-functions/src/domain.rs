@@ -1,6 +1,6 @@
 //! A domain is one value: everything that it adds to the app.
 //!
-//! To add a domain (`docs/adding-a-function.md` names the files):
+//! To add a domain (`docs/app/adding-a-function.md` names the files):
 //!
 //! 1. A module or a crate, say `rooms`, with its table of routes and
 //!    `pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError>`.

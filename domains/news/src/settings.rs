@@ -28,7 +28,7 @@ pub(super) struct PageBounds {
 }
 
 impl NewsSettings {
-    /// Reads the settings; `docs/configuration.md` has them in a table.
+    /// Reads the settings; `docs/news.md` has them in a table.
     pub(super) fn read(settings: Settings<'_>) -> Result<Self, ConfigError> {
         let high_volume = providers(settings)?;
         let strategy = match settings.text("News__PartitionStrategy").as_deref().map(str::trim) {

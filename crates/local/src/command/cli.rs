@@ -49,7 +49,7 @@ pub(crate) enum LocalCommand {
         /// The shell.
         shell: Shell,
     },
-    /// Write a function, an aggregate or a projection into the app, with its test. docs/adding-a-function.md
+    /// Write a function, an aggregate or a projection into the app, with its test. docs/app/adding-a-function.md
     /// helps to decide.
     #[command(subcommand)]
     New(NewPart),

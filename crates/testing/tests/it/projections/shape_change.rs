@@ -1,4 +1,4 @@
-//! Copies of another shape, by the runbook of `docs/projections.md`: the second projection beside the first,
+//! Copies of another shape, by the runbook of `docs/app/projections.md`: the second projection beside the first,
 //! then its readers without the first, all on one account.
 
 use std::sync::Arc;
