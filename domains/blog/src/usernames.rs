@@ -7,9 +7,8 @@
 //! shows only the last version.
 
 use tributary_functions::{
-    cosmos::{Container, ETag, Stored},
     engines::unique_claim::{UniqueValue, ValueReservation, claim},
-    http::ApiError,
+    prelude::*,
 };
 
 use super::{

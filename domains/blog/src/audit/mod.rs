@@ -137,15 +137,9 @@ impl Checks for BlogChecks {
 
     async fn check_item(&self, item: &AuditedItem, fresh: bool) -> CheckResults {
         if item.container == self.blog.posts.id() {
-            match item.parse() {
-                Ok(parsed) => self.check_posts_item(parsed, item, fresh).await,
-                Err(unreadable) => Ok(unreadable),
-            }
+            item.check(|parsed| self.check_posts_item(parsed, item, fresh)).await
         } else {
-            match item.parse() {
-                Ok(parsed) => self.check_users_item(parsed, item, fresh).await,
-                Err(unreadable) => Ok(unreadable),
-            }
+            item.check(|parsed| self.check_users_item(parsed, item, fresh)).await
         }
     }
 

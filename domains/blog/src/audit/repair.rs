@@ -2,8 +2,8 @@
 
 use tributary_functions::{
     audit::{FindingKind, Obstacle, ReferencedItem, RepairResult, Slot, Suspect, read_slot},
-    cosmos::{ETag, Stored},
-    engines::{command::ItemSlot, unique_claim::free},
+    engines::unique_claim::free,
+    prelude::*,
     projection::removal::remove_some,
 };
 

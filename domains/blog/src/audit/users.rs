@@ -2,7 +2,7 @@
 
 use tributary_functions::{
     audit::{AuditedItem, CheckResult, FindingKind, ReferencedItem, Slot, Suspect, read_slot},
-    cosmos::{StoreError, Stored},
+    prelude::*,
 };
 
 use super::{BlogChecks, BlogKinds};

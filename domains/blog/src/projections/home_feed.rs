@@ -1,11 +1,8 @@
 //! The newest posts in short form, all in one logical partition, for Q6.
 
 use tributary_functions::{
-    projection::{
-        copies::Copies,
-        window::{Window, WindowProjection},
-    },
-    values::Timestamp,
+    prelude::*,
+    projection::window::{Window, WindowProjection},
 };
 
 use super::PostCopies;

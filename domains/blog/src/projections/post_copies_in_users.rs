@@ -1,9 +1,6 @@
 //! Posts in short form in the partition of their author, for Q3.
 
-use tributary_functions::projection::{
-    VersionedCopy,
-    copies::{Copies, CopyProjection},
-};
+use tributary_functions::prelude::*;
 
 use crate::model::{PostCopy, PostsItem, UserId, UsersItem};
 

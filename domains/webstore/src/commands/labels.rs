@@ -1,11 +1,6 @@
 //! Commands of labels.
 
-use axum::{extract::State, http::StatusCode};
-use tributary_functions::{
-    cosmos::{Attempt, Stored, retry},
-    engines::command::{DesiredItem, PutStep, WrittenItem},
-    http::{ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form},
-};
+use tributary_functions::prelude::*;
 
 use crate::{
     WebStore,

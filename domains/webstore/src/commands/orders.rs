@@ -1,15 +1,6 @@
 //! Commands of orders.
 
-use axum::{extract::State, http::StatusCode};
-use tributary_functions::{
-    cosmos::{Stored, retry},
-    engines::{counted_children::FamilyRequest, idempotency::IdempotencyKey},
-    http::{
-        self, Actor, ApiError, ItemCommand, ItemResponse, JsonBody, KEY_USED, Params, from_form,
-        new_id,
-    },
-    values::CommandId,
-};
+use tributary_functions::{http::KEY_USED, prelude::*};
 
 use crate::{
     WebStore,

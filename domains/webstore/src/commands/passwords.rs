@@ -1,11 +1,6 @@
 //! Passwords of customers.
 
-use axum::{extract::State, http::StatusCode};
-use tributary_functions::{
-    cosmos::retry,
-    engines::counted_children::FamilyRequest,
-    http::{Actor, ApiError, ItemCommand, JsonBody, Params, from_form},
-};
+use tributary_functions::prelude::*;
 
 use crate::{
     WebStore,

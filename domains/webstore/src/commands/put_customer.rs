@@ -1,11 +1,6 @@
 //! `PUT /customers/{customerId}`.
 
-use axum::extract::State;
-use tributary_functions::{
-    cosmos::{Attempt, retry},
-    engines::command::DesiredItem,
-    http::{Actor, ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form},
-};
+use tributary_functions::prelude::*;
 
 use crate::{
     WebStore,

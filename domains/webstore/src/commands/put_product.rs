@@ -2,12 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use axum::extract::State;
-use tributary_functions::{
-    cosmos::{Attempt, StoreError, Stored, retry},
-    engines::command::{self, PutStep, WrittenItem},
-    http::{ApiError, ItemCommand, ItemResponse, JsonBody, Params, check_confirmed, from_form},
-};
+use tributary_functions::{engines::command, http::check_confirmed, prelude::*};
 
 use crate::{
     WebStore,

@@ -1,9 +1,6 @@
 //! Customers in one partition, sorted by the number of their orders.
 
-use tributary_functions::projection::{
-    VersionedCopy,
-    copies::{AuditedCopies, Copies, CopyProjection},
-};
+use tributary_functions::prelude::*;
 
 use crate::model::{CustomerChange, LEADERBOARD_PARTITION, LeaderboardItem};
 

@@ -10,11 +10,11 @@ mod label_names;
 mod leaderboard;
 mod products_integrity;
 
-pub use label_names::LabelNames;
+pub use label_names::{LabelNames, NamesInProducts};
 pub use leaderboard::{Leaderboard, RankedCustomers};
 pub use products_integrity::ProductsIntegrity;
 
-use tributary_functions::projection::{ChangeFeedItem, Origin};
+use tributary_functions::prelude::*;
 
 use crate::model::CustomerChange;
 
