@@ -69,8 +69,8 @@ impl WebStore {
     ) -> Result<Label, StoreError> {
         let (label, read) = match found {
             LabelSlot::Live(label) => return Ok(label.item),
-            LabelSlot::Deleted(it) => (it.item.restored(), Some(it.etag)),
-            LabelSlot::Empty => (copy.restored(kind), None),
+            LabelSlot::Deleted(it) => (copy.restored(kind, Some(&it.item)), Some(it.etag)),
+            LabelSlot::Empty => (copy.restored(kind, None), None),
         };
         let label = self.labels.save(label, read.as_ref()).await?.item;
         tracing::info!(

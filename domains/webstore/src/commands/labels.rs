@@ -40,10 +40,6 @@ pub async fn put_label<Id: LabelId>(
 }
 
 impl DesiredItem<Self> for Label {
-    fn has_created(&self, label: &Self) -> bool {
-        label.created_by == self.created_by
-    }
-
     fn is_satisfied_by(&self, label: &Self) -> bool {
         label.public.name == self.public.name
     }

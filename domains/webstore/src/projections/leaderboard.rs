@@ -4,6 +4,16 @@ use tributary_functions::prelude::*;
 
 use crate::model::{CustomerChange, LEADERBOARD_PARTITION, LeaderboardItem};
 
+impl ChangeFeedItem for CustomerChange {
+    const PARTITION_KEY: &'static str = "customerId";
+    const SECRETS: &'static [&'static str] = &["password"];
+
+    fn origin(&self) -> Option<Origin> {
+        let Self::Customer(customer) = self else { return None };
+        Some(Origin::root(&customer.ranked.id, customer.version))
+    }
+}
+
 pub type Leaderboard = CopyProjection<RankedCustomers>;
 
 pub struct RankedCustomers;
