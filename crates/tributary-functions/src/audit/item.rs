@@ -68,7 +68,8 @@ impl AuditedItem {
         })
     }
 
-    /// Returns the suspects of a check of the item as a `T`, or the one that [`Self::parse`] returns.
+    /// Returns the suspects of a check of the item as a `T`, or the one that [`Self::parse`]
+    /// returns.
     pub async fn check<T: DeserializeOwned, F: Future<Output = CheckResults>>(
         &self,
         check: impl FnOnce(T) -> F,

@@ -173,7 +173,8 @@ impl Container {
         }
     }
 
-    /// Creates an item with the properties of a state `from` elsewhere that a `T` does not know: see [`ETag`].
+    /// Creates an item with the properties of a state `from` elsewhere that a `T` does not know:
+    /// see [`ETag`].
     pub(crate) async fn create_moved<T: Serialize + DeserializeOwned + Sync>(
         &self,
         partition_key: &str,

@@ -39,8 +39,8 @@ pub enum ItemSlot<T, D> {
 /// The item that a command is to put.
 pub trait DesiredItem<T> {
     /// Returns true if this command, or an earlier attempt at it, has created the item, even if
-    /// another command has edited it since. An item that keeps the command that created it is asked itself
-    /// ([`RemembersCommands::was_created_by`]).
+    /// another command has edited it since. An item that keeps the command that created it is asked
+    /// itself ([`RemembersCommands::was_created_by`]).
     fn has_created(&self, _item: &T) -> bool {
         false
     }

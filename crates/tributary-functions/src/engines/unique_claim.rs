@@ -7,9 +7,9 @@
 //! # How a domain uses it
 //!
 //! 1. A type with the container implements [`UniqueValue`]; reservations and owners are in the same
-//!    container, and the items have a variant for a [`Reservation`]. The key of a value, by which it is compared, has its kind and, say, its text in lower case:
-//!    `username:ann`. So a container may have values of several kinds. A key is the logical partition of its
-//!    reservation.
+//!    container, and the items have a variant for a [`Reservation`]. The key of a value, by which
+//!    it is compared, has its kind and, say, its text in lower case: `username:ann`. So a container
+//!    may have values of several kinds. A key is the logical partition of its reservation.
 //! 2. A command reads the owner's item, and calls [`claim`] with the item to be written: it reserves the values,
 //!    writes the item under the ETag that was read (or as a new one), and releases former values. If the write
 //!    fails for good, it gives the values up.

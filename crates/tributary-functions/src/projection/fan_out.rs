@@ -13,8 +13,8 @@
 //!    reads the change feed of the sources.
 //! 5. A projection of the change feed of the targets repairs each copy. [`RepairProjection`] is one
 //!    that does nothing else, for a type that implements [`Repairs`];
-//!    [`IntegrityProjection`](super::IntegrityProjection) also removes the children of deleted parents, and
-//!    another projection calls [`RepairProjection::repair`].
+//!    [`IntegrityProjection`](super::IntegrityProjection) also removes the children of deleted
+//!    parents, and another projection calls [`RepairProjection::repair`].
 //! 6. A line in `tests/it/` puts both under the proof (`tributary_testing::proof::fan_out`).
 //!
 //! # Why every copy ends with the newest value
@@ -104,8 +104,8 @@ pub trait FanOut: Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// Does the work for a change of no source, such as a tombstone, and returns its effect; `None` for all
-    /// others.
+    /// Does the work for a change of no source, such as a tombstone, and returns its effect; `None`
+    /// for all others.
     fn apply_other(
         &self,
         _change: &Self::Change,
@@ -326,8 +326,8 @@ pub trait Repairs: FanOut<Target: ChangeFeedItem> {
     /// a target without a copy, such as a tombstone.
     fn copied(target: &Self::Target) -> Option<Origin>;
 
-    /// Returns the place and the version of a target: by default its origin. A target without a version of its
-    /// own may have that of its copy.
+    /// Returns the place and the version of a target: by default its origin. A target without a
+    /// version of its own may have that of its copy.
     fn place(target: &Self::Target) -> Option<Origin> {
         target.origin()
     }

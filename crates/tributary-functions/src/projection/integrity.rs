@@ -1,6 +1,6 @@
-//! What commands alone cannot uphold in a container of parents and their children: copied values that a
-//! [`fan_out`](super::fan_out) has missed are repaired, and the children of a deleted parent are
-//! [removed](super::removal), in slices of time and within the budget of the background.
+//! What commands alone cannot uphold in a container of parents and their children: copied values
+//! that a [`fan_out`](super::fan_out) has missed are repaired, and the children of a deleted parent
+//! are [removed](super::removal), in slices of time and within the budget of the background.
 
 use super::{
     Background, ContainerItem, Effect, Projection,
@@ -9,8 +9,8 @@ use super::{
 };
 use crate::cosmos::{Container, StoreError};
 
-/// The projection that repairs the copies in the items of a container, and removes the children of deleted
-/// parents.
+/// The projection that repairs the copies in the items of a container, and removes the children of
+/// deleted parents.
 pub struct IntegrityProjection<F, R> {
     repairs: RepairProjection<F>,
     removal: R,
@@ -18,7 +18,8 @@ pub struct IntegrityProjection<F, R> {
 }
 
 impl<F: Repairs, R: Removal> IntegrityProjection<F, R> {
-    /// Creates the projection of the container of `removal`, by the one of the `sources` of copied values.
+    /// Creates the projection of the container of `removal`, by the one of the `sources` of copied
+    /// values.
     pub fn new(removal: R, sources: &Container, background: &Background) -> Self {
         let repairs = RepairProjection::new(sources, removal.container());
         Self { repairs, removal, background: background.clone() }

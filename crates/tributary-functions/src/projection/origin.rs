@@ -80,8 +80,9 @@ impl Container {
         Ok(Stored { item, etag })
     }
 
-    /// Writes an item that comes from another place, over the tombstone with the ETag `over`; creates it without
-    /// one. It keeps the properties of its state `from` that its type does not know: see [`ETag`].
+    /// Writes an item that comes from another place, over the tombstone with the ETag `over`;
+    /// creates it without one. It keeps the properties of its state `from` that its type does not
+    /// know: see [`ETag`].
     pub async fn save_moved<T: ContainerItem>(
         &self,
         item: T,

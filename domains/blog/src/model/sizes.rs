@@ -1,5 +1,5 @@
-//! The largest sizes of the items of a page as JSON, in bytes. The test fills each field up to its limit: JSON
-//! takes six bytes for a control character, and fewer for all others.
+//! The largest sizes of the items of a page as JSON, in bytes. The test fills each field up to its
+//! limit: JSON takes six bytes for a control character, and fewer for all others.
 
 /// A short post in a page: in the feed, and in the list of its author.
 pub const SHORT_POST_BYTES: usize = 11_419;

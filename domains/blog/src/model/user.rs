@@ -24,8 +24,8 @@ pub enum UsersItem {
     #[serde(rename = "markOfRename")]
     Renaming(Continuation),
     /// The reservation of a username for its user. The partition key is made of the name
-    /// ([`Username::reservation`]). So reservations spread over all partitions, and two claims of one name
-    /// conflict at one item. No id of a user contains a colon.
+    /// ([`Username::reservation`]). So reservations spread over all partitions, and two claims of
+    /// one name conflict at one item. No id of a user contains a colon.
     Username(Reservation<UserId>),
     /// The copy of a post in the partition of its author.
     Post(PostCopy),

@@ -8,8 +8,9 @@ use crate::{
     model::{CopiedName, DeletedPost, PostsItem},
 };
 
-/// The projection that upholds the invariants inside `posts`: an item created under an old name while a
-/// rename ran gets the new one ([`fan_out`]), and the comments and likes of deleted posts are removed.
+/// The projection that upholds the invariants inside `posts`: an item created under an old name
+/// while a rename ran gets the new one ([`fan_out`]), and the comments and likes of deleted posts
+/// are removed.
 pub type PostsIntegrity = IntegrityProjection<Usernames, Blog>;
 
 impl Repairs for Usernames {

@@ -1,5 +1,5 @@
-//! The posts in short form: in the partition of their author, for Q3, and the newest ones, all in one logical
-//! partition, for Q6.
+//! The posts in short form: in the partition of their author, for Q3, and the newest ones, all in
+//! one logical partition, for Q6.
 
 use tributary_functions::{
     prelude::*,

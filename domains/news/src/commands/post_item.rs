@@ -33,8 +33,8 @@ pub async fn post_item(
 /// Stores an item.
 ///
 /// A new item takes three store requests: the location is read and written, then the item is
-/// written. An edit takes three, too, and one more for each container that is hotter than its own. A
-/// move takes eight.
+/// written. An edit takes three, too, and one more for each container that is hotter than its own.
+/// A move takes eight.
 pub(super) async fn save(
     news: &News,
     new: &NewItem,
@@ -93,9 +93,9 @@ impl Save<'_> {
         Ok(WrittenItem::edited(moves::depart(news, &here, stored, location, departure).await?))
     }
 
-    /// Prepares an item to change its position in lists: brings it to the colder container, as a run of
-    /// the migration may be doing, and ends the attempt as a lost race; or deletes carried copies, so
-    /// that no list shows the item under its former date.
+    /// Prepares an item to change its position in lists: brings it to the colder container, as a
+    /// run of the migration may be doing, and ends the attempt as a lost race; or deletes carried
+    /// copies, so that no list shows the item under its former date.
     async fn leave_position(
         &self,
         news: &News,
@@ -118,8 +118,8 @@ impl Save<'_> {
         Ok(())
     }
 
-    /// Creates a missing item whose location exists. The attempt that wrote the location has not written
-    /// the item yet, and may still be under way.
+    /// Creates a missing item whose location exists. The attempt that wrote the location has not
+    /// written the item yet, and may still be under way.
     ///
     /// Each such attempt writes the location first, so an attempt that has read the location before
     /// loses. If the item belongs in another place by now, a tombstone in the former place makes a

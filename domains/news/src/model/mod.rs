@@ -1,4 +1,4 @@
-//! The items and their rules, and the fields of bodies. Pure: no input, no output, nothing of Cosmos DB.
+//! The items, their rules, and bodies. Pure: no input, no output, nothing of Cosmos DB.
 
 mod item;
 mod keys;

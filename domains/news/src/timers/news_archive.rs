@@ -62,8 +62,8 @@ async fn run_to_end(
     Ok(())
 }
 
-/// Writes the records of partitions that are due: each after the page with the items of its partition, and
-/// again after each further page with such items.
+/// Writes the records of partitions that are due: each after the page with the items of its
+/// partition, and again after each further page with such items.
 async fn write_records(news: &News, due: &mut BTreeSet<PartitionKey>) -> Result<(), StoreError> {
     while let Some(key) = due.first().cloned() {
         news.background.pacer.charge(write_record(news, &key)).await?;

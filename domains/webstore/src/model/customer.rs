@@ -203,8 +203,8 @@ pub struct RankedCustomer {
 }
 
 impl RankedCustomer {
-    /// Returns true if the Functions host may have rewritten a text on its way through a trigger, so
-    /// that the customer must be read again before it is copied.
+    /// Returns true if the Functions host may have rewritten a text on its way through a trigger,
+    /// so that the customer must be read again before it is copied.
     pub fn may_be_rewritten(&self) -> bool {
         let names = [self.title.as_ref(), Some(&self.first_name), Some(&self.last_name)];
         names.into_iter().flatten().map(PersonName::as_str).any(may_be_rewritten_by_host)

@@ -129,7 +129,8 @@ impl Label {
 }
 
 impl LabelCopy {
-    /// Returns the deleted label again, since a product has this copy of it. Its tombstone may have expired.
+    /// Returns the deleted label again, since a product has this copy of it. Its tombstone may have
+    /// expired.
     pub fn restored(&self, kind: LabelKind, deleted: Option<&DeletedLabel>) -> Label {
         let name = deleted.map_or(&self.name, |deleted| &deleted.name).clone();
         let label = Label::new(kind, self.id.clone(), name, &CommandId::fresh());

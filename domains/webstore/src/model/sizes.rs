@@ -1,5 +1,5 @@
-//! The largest sizes of the items of an answer as JSON, in bytes. The test fills each field up to its limit:
-//! JSON takes six bytes for a control character, and fewer for all others.
+//! The largest sizes of the items of an answer as JSON, in bytes. The test fills each field up to
+//! its limit: JSON takes six bytes for a control character, and fewer for all others.
 
 pub const LABEL_BYTES: usize = 1_584;
 pub const PRODUCT_BYTES: usize = 131_296;
