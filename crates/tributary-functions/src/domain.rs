@@ -155,17 +155,3 @@ pub fn bind<S: Clone + Send + Sync + 'static>(
 ) -> Vec<HttpFunction> {
     functions.into_iter().map(|function| function.with_state(state.clone())).collect()
 }
-
-/// Names, for some functions, the projections that make the copies in their answers. A projection that
-/// reads what another one writes stands behind it. A caller with a consistency token waits for them.
-pub fn reading_copies(
-    mut functions: Vec<HttpFunction>,
-    table: &[(&str, &'static [&'static str])],
-) -> Result<Vec<HttpFunction>, ConfigError> {
-    for (name, projections) in table {
-        let function = functions.iter_mut().find(|function| function.name == *name);
-        let unknown = || ConfigError::new(format!("{name} is no HTTP function."));
-        function.ok_or_else(unknown)?.line.copies_of = projections;
-    }
-    Ok(functions)
-}

@@ -21,7 +21,6 @@ pub mod projections;
 
 pub mod audit;
 
-mod leftovers;
 mod reactions;
 mod state;
 mod usernames;
@@ -30,9 +29,7 @@ pub use state::Blog;
 
 use std::sync::Arc;
 
-use tributary_functions::{
-    domain::reading_copies, http::Footprint, prelude::*, projection::Projection,
-};
+use tributary_functions::{http::Footprint, prelude::*};
 
 use self::{
     commands::{
@@ -52,12 +49,12 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     blog.clock = context.clock;
     let names = Usernames(blog.in_background());
     Ok(Domain {
-        http_functions: reading_copies(bind(http_functions(), &blog), COPIES)?,
+        http_functions: bind(http_functions(), &blog),
         projections: vec![
             Arc::new(UsernamesInPosts::new(names, &blog.users, &blog.posts, context.background)),
             Arc::new(PostCopiesInUsers::new(&blog.posts, &blog.users)),
             Arc::new(HomeFeed::new(&blog.posts, &blog.feed)),
-            Arc::new(PostsIntegrity::new(&blog, context.background)),
+            Arc::new(PostsIntegrity::new(blog.in_background(), &blog.users, context.background)),
         ],
         // One or two store requests show authors their own posts at once (ADR 17).
         eager: vec![PostCopiesInUsers::FUNCTION],
@@ -73,58 +70,51 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
 const FEED_QUERY: [QueryParameter; 1] =
     [QueryParameter::new("limit", "The number of posts: 1 to 100, by default 100.").example("20")];
 
-/// The projections that make the copies in an answer.
-const COPIES: &[(&str, &[&str])] = &[
-    ("ListUserPosts", &[UsernamesInPosts::FUNCTION, PostCopiesInUsers::FUNCTION]),
-    ("GetPost", &[UsernamesInPosts::FUNCTION]),
-    ("GetFeed", &[UsernamesInPosts::FUNCTION, HomeFeed::FUNCTION]),
-    ("ListComments", &[UsernamesInPosts::FUNCTION]),
-    ("GetComment", &[UsernamesInPosts::FUNCTION]),
-    ("ListLikes", &[UsernamesInPosts::FUNCTION]),
-    ("GetLike", &[UsernamesInPosts::FUNCTION]),
-];
-
 /// Returns the HTTP functions: a command is for the user that it acts for, queries are public.
 #[rustfmt::skip]
 fn http_functions() -> Vec<HttpFunction<Blog>> {
-    use AuthLevel::{Anonymous, Owner, User};
     let one_post = Footprint::Item(sizes::POST_BYTES);
     let posts    = Footprint::Page { item: sizes::SHORT_POST_BYTES, limit: 20 };
     let feed     = Footprint::Page { item: sizes::SHORT_POST_BYTES, limit: 100 };
     let comments = Footprint::Page { item: sizes::COMMENT_BYTES, limit: 20 };
     let likes    = Footprint::Page { item: sizes::LIKE_BYTES, limit: 20 };
+    // The projections that make the copies in an answer.
+    let names = &[UsernamesInPosts::FUNCTION];
+    let short = &[UsernamesInPosts::FUNCTION, PostCopiesInUsers::FUNCTION];
+    let front = &[UsernamesInPosts::FUNCTION, HomeFeed::FUNCTION];
     vec![
         // Users: sign up and rename (C1), profile (Q1), posts of an author (Q3).
-        post("CreateUser",      "/api/users",                               User,      create_user),
+        post("CreateUser",      "/api/users",                               AuthLevel::User,
+            create_user),
         put("PutUser",          "/api/users/{userId}",                      Owner,     put_user),
         get("GetUser",          "/api/users/{userId}",                      Anonymous, get_user),
         get("ListUserPosts",    "/api/users/{userId}/posts",                Anonymous,
-            list_user_posts).answers(posts),
+            list_user_posts).answers(posts).reads_copies_of(short),
         // Posts: write and edit (C2), read (Q2), the front page (Q6).
         post("CreatePost",      "/api/posts",                               Owner,     create_post),
         put("PutPost",          "/api/posts/{postId}",                      Owner,     put_post),
         get("GetPost",          "/api/posts/{postId}",                      Anonymous, get_post)
-            .answers(one_post),
+            .answers(one_post).reads_copies_of(names),
         delete("DeletePost",    "/api/posts/{postId}",                      Owner,     delete_post),
         get("GetFeed",          "/api/feed",                                Anonymous, get_feed)
-            .answers(feed).reads(&FEED_QUERY),
+            .answers(feed).reads(&FEED_QUERY).reads_copies_of(front),
         // Comments: write (C3), read (Q4).
         post("CreateComment",   "/api/posts/{postId}/comments",             Owner, create_comment)
             .without_eager_copies(),
         get("ListComments",     "/api/posts/{postId}/comments",             Anonymous,
-            list_comments).answers(comments),
+            list_comments).answers(comments).reads_copies_of(names),
         get("GetComment",       "/api/posts/{postId}/comments/{commentId}", Anonymous,
-            get_comment).answers(one_post),
+            get_comment).answers(one_post).reads_copies_of(names),
         delete("DeleteComment", "/api/posts/{postId}/comments/{commentId}", Owner, delete_comment)
             .without_eager_copies(),
         // Likes: like (C4), the users with a like (Q5).
         put("LikePost",         "/api/posts/{postId}/likes/{userId}",       Owner,     like_post)
             .without_eager_copies(),
         get("GetLike",          "/api/posts/{postId}/likes/{userId}",       Anonymous, get_like)
-            .answers(one_post),
+            .answers(one_post).reads_copies_of(names),
         delete("UnlikePost",    "/api/posts/{postId}/likes/{userId}",       Owner,     unlike_post)
             .without_eager_copies(),
         get("ListLikes",        "/api/posts/{postId}/likes",                Anonymous, list_likes)
-            .answers(likes),
+            .answers(likes).reads_copies_of(names),
     ]
 }

@@ -3,10 +3,7 @@
 use std::convert::Infallible;
 
 use super::model::{Comment, CommentId, Like, Post, PostId, PostText, PostsItem, UserId, like_id};
-use tributary_functions::{
-    engines::counted_children::{CHILD_BYTES, Changes, Family},
-    values::item_types,
-};
+use tributary_functions::{engines::counted_children::CHILD_BYTES, prelude::*};
 
 /// A post with its comments and likes. An edit of the post is part of the same transactions.
 pub(super) struct PostFamily;

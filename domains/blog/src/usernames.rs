@@ -7,18 +7,17 @@
 //! shows only the last version.
 
 use tributary_functions::{
-    cosmos::{Container, ETag, Stored},
-    engines::unique_claim::{UniqueValue, ValueReservation, claim},
-    http::ApiError,
+    engines::unique_claim::{Reservation, UniqueValue, ValueReservation, claim},
+    prelude::*,
 };
 
 use super::{
     Blog,
-    model::{NoUser, User, UserId, UsernameReservation, UsersItem},
+    model::{NoUser, User, UserId, UsersItem},
 };
 
 impl UniqueValue for Blog {
-    const ID: &'static str = UsernameReservation::ID;
+    const ID: &'static str = "username";
     type Item = UsersItem;
     type Owner = UserId;
 
@@ -27,7 +26,7 @@ impl UniqueValue for Blog {
     }
 
     fn item(key: &str, reserved: &ValueReservation<UserId>) -> UsersItem {
-        UsernameReservation::new(key, reserved).into()
+        Reservation::new::<Self>(key, reserved).into()
     }
 
     fn reserved(item: &UsersItem) -> Option<ValueReservation<UserId>> {

@@ -1,9 +1,6 @@
-//! The progress of the migration: its record, and the memory of this process.
+//! The progress of the migration, and its record.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tributary_functions::prelude::*;
@@ -16,7 +13,7 @@ pub(super) const PROGRESS_ID: &str = "migration";
 
 /// The longest age of a remembered progress. An older progress is true, too: with it, readers only
 /// read more than they need.
-const MAX_PROGRESS_AGE: Duration = Duration::from_mins(1);
+pub(super) const MAX_PROGRESS_AGE: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MigrationProgress {
@@ -90,20 +87,5 @@ impl ProgressRecord {
     pub(super) fn for_readers(&self, now: Timestamp) -> MigrationProgress {
         let all_before = if self.is_settled(now) { self.migrated_before } else { self.formerly };
         MigrationProgress { all_before, none_since: self.none_since }
-    }
-}
-
-/// The memory of the migration's progress, as of at most a minute ago. Cloning is cheap.
-#[derive(Debug, Clone, Default)]
-pub(super) struct RememberedProgress(Arc<Mutex<Option<(Instant, MigrationProgress)>>>);
-
-impl RememberedProgress {
-    pub(super) fn get(&self) -> Option<MigrationProgress> {
-        let known = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.filter(|(since, _)| since.elapsed() < MAX_PROGRESS_AGE).map(|(_, migrated)| migrated)
-    }
-
-    pub(super) fn set(&self, migrated: MigrationProgress) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), migrated));
     }
 }

@@ -1,6 +1,6 @@
 //! The containers of the news.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Instant};
 
 use quick_cache::sync::Cache;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use tributary_functions::{
 use super::{
     model::{Ages, KeyClass, NewItem, Progress, ProviderId, Strategy, Tier},
     moves::Place,
-    progress::{MigrationProgress, ProgressRecord, RememberedProgress},
+    progress::{MAX_PROGRESS_AGE, MigrationProgress, ProgressRecord},
     settings::{NewsSettings, PageBounds},
 };
 
@@ -38,7 +38,8 @@ pub struct News {
     clock: Clock,
     /// The classes of keys that are recorded for a provider. A record is permanent.
     recorded_classes: Arc<Cache<(ProviderId, KeyClass), ()>>,
-    pub(super) progress: RememberedProgress,
+    /// The progress of the migration, if it is remembered.
+    progress: Arc<Cache<(), (Instant, MigrationProgress)>>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -76,7 +77,7 @@ impl News {
             pages: settings.pages,
             background: context.background.clone(),
             clock: context.clock,
-            progress: RememberedProgress::default(),
+            progress: Arc::new(Cache::new(1)),
             recorded_classes: Arc::new(Cache::new(MAX_REMEMBERED_PROVIDERS)),
         })
     }
@@ -102,13 +103,15 @@ impl News {
 
     /// Returns the progress of the migration: one point read, at most once a minute.
     pub(super) async fn migrated(&self) -> Result<MigrationProgress, StoreError> {
-        if let Some(known) = self.progress.get() {
+        if let Some((since, known)) = self.progress.get(&())
+            && since.elapsed() < MAX_PROGRESS_AGE
+        {
             return Ok(known);
         }
         let read = ProgressRecord::read(&self.locations).await?;
         let migrated =
             read.map_or(MigrationProgress::NOTHING, |record| record.item.for_readers(self.now()));
-        self.progress.set(migrated);
+        self.progress.insert((), (Instant::now(), migrated));
         Ok(migrated)
     }
 

@@ -28,10 +28,8 @@ pub use state::WebStore;
 use std::sync::Arc;
 
 use tributary_functions::{
-    config::ConfigError,
-    domain::{Context, Domain, bind, reading_copies},
-    http::{AuthLevel, Footprint, HttpFunction, QueryParameter, WorkQueue, delete, get, post, put},
-    projection::Projection,
+    http::{Footprint, WorkQueue},
+    prelude::*,
 };
 
 use self::{
@@ -40,7 +38,7 @@ use self::{
         put_label, put_password, put_product, verify_password,
     },
     model::{CategoryId, TagId, sizes},
-    projections::{LabelNames, Leaderboard, ProductsIntegrity},
+    projections::{LabelNames, Leaderboard, NamesInProducts, ProductsIntegrity},
     queries::{
         MAX_INCLUDED_ORDERS, get_customer, get_label, get_order, get_product, get_top_customers,
         list_labels, list_orders, list_products,
@@ -49,10 +47,11 @@ use self::{
 
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let store = WebStore::new(context.cosmos);
+    let names = NamesInProducts(store.latest_committed());
     Ok(Domain {
-        http_functions: reading_copies(bind(http_functions(), &store), COPIES)?,
+        http_functions: bind(http_functions(), &store),
         projections: vec![
-            Arc::new(LabelNames::new(&store, context.background)),
+            Arc::new(LabelNames::new(names, &store.labels, &store.products, context.background)),
             Arc::new(ProductsIntegrity::new(&store)),
             Arc::new(Leaderboard::new(&store.customers, &store.leaderboard)),
         ],
@@ -74,18 +73,10 @@ const RANKING_QUERY: [QueryParameter; 2] = [
         .example("leaderboard"),
 ];
 
-/// The projections that make the copies in an answer.
-const COPIES: &[(&str, &[&str])] = &[
-    ("GetProduct", &[LabelNames::FUNCTION]),
-    ("ListProducts", &[LabelNames::FUNCTION]),
-    ("GetTopCustomers", &[Leaderboard::FUNCTION]),
-];
-
 /// Returns the HTTP functions. Commands of the catalog need a function key, its queries are public.
 /// A customer, with its orders and its password, is for the user with its id, queries included.
 #[rustfmt::skip]
 fn http_functions() -> Vec<HttpFunction<WebStore>> {
-    use AuthLevel::{Anonymous, Function, Owner};
     let labels   = Footprint::Page { item: sizes::LABEL_BYTES, limit: 20 };
     let product  = Footprint::Item(sizes::PRODUCT_BYTES);
     let products = Footprint::Page { item: sizes::PRODUCT_BYTES, limit: 20 };
@@ -117,9 +108,9 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
         put("PutProduct", "/api/categories/{categoryId}/products/{productId}", Function,
             put_product).answers(product),
         get("GetProduct", "/api/categories/{categoryId}/products/{productId}", Anonymous,
-            get_product).answers(product),
+            get_product).answers(product).reads_copies_of(&[LabelNames::FUNCTION]),
         get("ListProducts", "/api/categories/{categoryId}/products", Anonymous, list_products)
-            .answers(products),
+            .answers(products).reads_copies_of(&[LabelNames::FUNCTION]),
         post("MoveProduct", "/api/categories/{categoryId}/products/{productId}/move", Function,
             move_product).answers(product).edits(),
         delete("DeleteProduct", "/api/categories/{categoryId}/products/{productId}", Function,
@@ -141,6 +132,6 @@ fn http_functions() -> Vec<HttpFunction<WebStore>> {
         delete("DeleteOrder", "/api/customers/{customerId}/orders/{orderId}", Owner, delete_order),
         // Reports.
         get("GetTopCustomers", "/api/reports/top-customers", Function, get_top_customers)
-            .answers(ranking).reads(&RANKING_QUERY),
+            .answers(ranking).reads(&RANKING_QUERY).reads_copies_of(&[Leaderboard::FUNCTION]),
     ]
 }

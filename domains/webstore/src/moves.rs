@@ -65,7 +65,7 @@ use super::{
     model::{CategoryId, DeletedProduct, Product, ProductArrival, ProductDeparture, ProductId},
     state::ProductSlot,
 };
-use tributary_functions::cosmos::{Reason, StoreError, Stored};
+use tributary_functions::prelude::*;
 
 /// The outcome of a move.
 #[derive(Debug)]
@@ -144,16 +144,17 @@ async fn write_outcome(
     departure: &ProductDeparture,
     target: ProductSlot,
 ) -> Result<Stored<Product>, StoreError> {
-    match target {
-        ProductSlot::Empty => store.write_moved(source.arriving(departure, None), from, None).await,
+    let (arriving, over) = match target {
+        ProductSlot::Empty => (source.arriving(departure, None), None),
         ProductSlot::Deleted(Stored { item, etag }) => {
-            store.write_moved(source.arriving(departure, Some(&item)), from, Some(&etag)).await
+            (source.arriving(departure, Some(&item)), Some(etag))
         }
         ProductSlot::Live(Stored { item: other, etag }) => {
             let refused = other.with_refused_arrival(departure, &source.category_id);
-            store.products.save(refused, Some(&etag)).await
+            return store.products.save(refused, Some(&etag)).await;
         }
-    }
+    };
+    store.products.save_moved(arriving, (from, over.as_ref())).await
 }
 
 /// Deletes the arrived product if its move was taken back before its arrival was written. A product

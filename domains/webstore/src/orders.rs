@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use tributary_functions::engines::counted_children::{CHILD_BYTES, Changes, Family};
+use tributary_functions::{engines::counted_children::CHILD_BYTES, prelude::*};
 
 use super::model::{Customer, CustomerEdit, CustomerId, CustomerItem, OrderId, SalesOrder};
 

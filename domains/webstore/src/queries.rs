@@ -1,21 +1,11 @@
 //! The queries: each is one store request in one logical partition, top customers excepted.
 
-use axum::{
-    Json,
-    extract::{RawQuery, State},
-};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tributary_functions::{
-    cosmos::{Query, Scope},
-    engines::{
-        child_list::{ChildList, ListOrder, SortKey},
-        name_list::{NameKey, NameList},
-    },
-    http::{
-        Actor, ApiError, Conditions, ItemResponse, List, PageRequest, Params, StoredItems, found,
-        limit_of, parameter_of,
-    },
+    engines::name_list::{NameKey, NameList},
+    http::{found, limit_of, parameter_of},
+    prelude::*,
 };
 
 use crate::{
@@ -144,7 +134,7 @@ pub async fn get_order(
 
 /// The list of a customer's orders, newest first. In the alphabet the type `salesOrder` comes after
 /// `customer`.
-pub(crate) const ORDER_LIST: ChildList = ChildList {
+const ORDER_LIST: ChildList = ChildList {
     key: "customerId",
     parent: "customer",
     child: "salesOrder",

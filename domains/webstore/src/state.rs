@@ -3,16 +3,12 @@
 use std::sync::Arc;
 
 use futures::{TryStreamExt, future::try_join_all};
-use tributary_functions::{
-    cosmos::{Container, Cosmos, ETag, Query, Scope, StoreError, Stored, containers},
-    engines::{command::ItemSlot, counted_children::CountedChildren},
-    http::{ApiError, CpuBoundWork},
-};
+use tributary_functions::{cosmos::containers, http::CpuBoundWork, prelude::*};
 
 use super::{
     model::{
         DeletedLabel, DeletedProduct, Label, LabelCopy, LabelId, LabelItem, LabelKind, NewOrder,
-        OrderableItem, OrderedProducts, Product, ProductItem, TagId,
+        OrderableItem, OrderedProducts, Product, TagId,
     },
     orders::CustomerFamily,
 };
@@ -73,8 +69,8 @@ impl WebStore {
     ) -> Result<Label, StoreError> {
         let (label, read) = match found {
             LabelSlot::Live(label) => return Ok(label.item),
-            LabelSlot::Deleted(it) => (it.item.restored(), Some(it.etag)),
-            LabelSlot::Empty => (copy.restored(kind), None),
+            LabelSlot::Deleted(it) => (copy.restored(kind, Some(&it.item)), Some(it.etag)),
+            LabelSlot::Empty => (copy.restored(kind, None), None),
         };
         let label = self.labels.save(label, read.as_ref()).await?.item;
         tracing::info!(
@@ -83,20 +79,6 @@ impl WebStore {
             "Restored a deleted label, since a product uses it"
         );
         Ok(label)
-    }
-
-    /// Writes a product that comes from another category, in the state `from`, over the item with the ETag
-    /// `read`; creates it without one.
-    pub(super) async fn write_moved(
-        &self,
-        item: Product,
-        from: &ETag,
-        read: Option<&ETag>,
-    ) -> Result<Stored<Product>, StoreError> {
-        let stored = ProductItem::from(item.clone());
-        let (category_id, id) = (item.category_id.as_str(), item.id.as_str());
-        let etag = self.products.put_moved(category_id, id, &stored, (from, read)).await?;
-        Ok(Stored { item, etag })
     }
 
     /// Returns the number of products with this label, or `None` if it is more than `at_most`. For a

@@ -6,7 +6,7 @@ use quick_cache::sync::Cache;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Finding, FindingKind, Suspect, Target};
+use super::{CheckResults, Finding, FindingKind, Suspect, Target};
 use crate::cosmos::{Container, ETag, JsonText, StoreError, Stored};
 
 /// An item of a container that the audit reads from end to end.
@@ -66,6 +66,18 @@ impl AuditedItem {
             let words = (format!("an item of {}", self.container), "something else");
             vec![self.suspect(FindingKind::UNREADABLE, words, &self.etag)]
         })
+    }
+
+    /// Returns the suspects of a check of the item as a `T`, or the one that [`Self::parse`]
+    /// returns.
+    pub async fn check<T: DeserializeOwned, F: Future<Output = CheckResults>>(
+        &self,
+        check: impl FnOnce(T) -> F,
+    ) -> CheckResults {
+        match self.parse() {
+            Ok(item) => check(item).await,
+            Err(unreadable) => Ok(unreadable),
+        }
     }
 
     /// Returns a suspect for this item: the expected and the found state in words, and the evidence.

@@ -173,18 +173,15 @@ impl Container {
         }
     }
 
-    /// Creates an item that comes from another place, or writes it over the tombstone with the ETag `over`. It
-    /// keeps the properties of its state `from` that a `T` does not know: see [`ETag`].
-    pub async fn put_moved<T: Serialize + DeserializeOwned + Sync>(
+    /// Creates an item with the properties of a state `from` elsewhere that a `T` does not know:
+    /// see [`ETag`].
+    pub(crate) async fn create_moved<T: Serialize + DeserializeOwned + Sync>(
         &self,
         partition_key: &str,
         id: &str,
         item: &T,
-        (from, over): (&ETag, Option<&ETag>),
+        from: &ETag,
     ) -> Result<ETag, StoreError> {
-        if let Some(over) = over {
-            return self.replace(partition_key, id, item, &over.with_state_of(from)).await;
-        }
         self.write_over(partition_key, id, item, (from, ItemWrite::Create)).await
     }
 

@@ -39,8 +39,11 @@ pub enum ItemSlot<T, D> {
 /// The item that a command is to put.
 pub trait DesiredItem<T> {
     /// Returns true if this command, or an earlier attempt at it, has created the item, even if
-    /// another command has edited it since.
-    fn has_created(&self, item: &T) -> bool;
+    /// another command has edited it since. An item that keeps the command that created it is asked
+    /// itself ([`RemembersCommands::was_created_by`]).
+    fn has_created(&self, _item: &T) -> bool {
+        false
+    }
 
     /// Returns true if the item is as this command creates it, but for values that other commands change,
     /// such as counts of children: they may come before a lost answer is noticed. An item that keeps the command that
@@ -54,6 +57,9 @@ pub trait DesiredItem<T> {
         false
     }
 }
+
+/// No state is demanded: a command edits each item that it finds.
+impl<T> DesiredItem<T> for () {}
 
 /// An item as a command has put it.
 #[derive(Debug)]
@@ -119,7 +125,8 @@ impl<T: RemembersCommands, D> ItemSlot<T, D> {
     ) -> PutStep<T, D> {
         match self {
             Self::Live(stored) if stored.item.knows(command) => {
-                let is_new = wanted.has_created(&stored.item);
+                let is_new =
+                    stored.item.was_created_by(command) || wanted.has_created(&stored.item);
                 PutStep::Done(WrittenItem { stored, is_new })
             }
             Self::Live(stored) if attempt.answer_lost && wanted.matches_new(&stored.item) => {

@@ -48,10 +48,15 @@ pub trait RemembersCommands {
     /// Returns the commands, to add to them.
     fn recent_mut(&mut self) -> &mut RecentCommands;
 
+    /// Returns true if the item keeps the command that created it, and it is this one.
+    fn was_created_by(&self, _command: &CommandId) -> bool {
+        false
+    }
+
     /// Returns true if the command was carried out on the item, its creation included if the item keeps
     /// the command that created it.
     fn knows(&self, command: &CommandId) -> bool {
-        self.recent().knows(command)
+        self.was_created_by(command) || self.recent().knows(command)
     }
 
     /// Returns the item with the memory of a command that is carried out on it now.
@@ -73,12 +78,12 @@ macro_rules! remembers {
     };
     (created_by: $($item:ty),+) => {
         $($crate::engines::idempotency::remembers!(@ $item,
-            fn knows(&self, command: &$crate::values::CommandId) -> bool {
-                self.created_by == *command || self.recent.knows(command)
+            fn was_created_by(&self, command: &$crate::values::CommandId) -> bool {
+                self.created_by == *command
             }
         );)+
     };
-    (@ $item:ty, $($knows:item)?) => {
+    (@ $item:ty, $($created:item)?) => {
         impl $crate::engines::idempotency::RemembersCommands for $item {
             fn recent(&self) -> &$crate::engines::idempotency::RecentCommands {
                 &self.recent
@@ -88,7 +93,7 @@ macro_rules! remembers {
                 &mut self.recent
             }
 
-            $($knows)?
+            $($created)?
         }
     };
 }

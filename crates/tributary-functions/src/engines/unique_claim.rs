@@ -7,9 +7,9 @@
 //! # How a domain uses it
 //!
 //! 1. A type with the container implements [`UniqueValue`]; reservations and owners are in the same
-//!    container. The key of a value, by which it is compared, has its kind and, say, its text in lower case:
-//!    `username:ann`. So a container may have values of several kinds. A key is the logical partition of its
-//!    reservation.
+//!    container, and the items have a variant for a [`Reservation`]. The key of a value, by which
+//!    it is compared, has its kind and, say, its text in lower case: `username:ann`. So a container
+//!    may have values of several kinds. A key is the logical partition of its reservation.
 //! 2. A command reads the owner's item, and calls [`claim`] with the item to be written: it reserves the values,
 //!    writes the item under the ETag that was read (or as a new one), and releases former values. If the write
 //!    fails for good, it gives the values up.
@@ -32,11 +32,13 @@
 //!    starts over and writes the reservation again, and one of the two finds the reservation changed.
 //! 5. So correctness needs no clock. The pause before a take-over only saves both the trouble.
 
-use serde::{Serialize, de::DeserializeOwned};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     cosmos::{Container, ETag, Reason, StoreError, Stored},
-    projection::ContainerItem,
+    projection::{ChangeFeedItem, ContainerItem},
     values::Timestamp,
 };
 
@@ -87,6 +89,39 @@ impl<O> ValueReservation<O> {
 
     fn is_pending(&self) -> bool {
         self.since.is_some_and(|since| Timestamp::now().millis_since(since) < PENDING_MILLIS)
+    }
+}
+
+/// A reservation as it is stored; one that its owner has given up, as of 1970.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reservation<O> {
+    id: String,
+    /// The owner, or the one whose command is claiming the value.
+    pub owner: O,
+    reserved_at: Timestamp,
+    #[serde(flatten, skip_deserializing)]
+    key: BTreeMap<&'static str, String>,
+}
+
+impl<O: Clone> Reservation<O> {
+    /// Creates the reservation of the value with this key.
+    pub fn new<U: UniqueValue<Item: ChangeFeedItem>>(
+        key: &str,
+        reserved: &ValueReservation<O>,
+    ) -> Self {
+        Self {
+            id: U::ID.to_owned(),
+            owner: reserved.owner.clone(),
+            reserved_at: reserved.since.unwrap_or(Timestamp::EPOCH),
+            key: [(U::Item::PARTITION_KEY, key.to_owned())].into(),
+        }
+    }
+
+    /// Returns the owner and the time of the reservation.
+    pub fn reserved(&self) -> ValueReservation<O> {
+        let since = Some(self.reserved_at).filter(|since| *since != Timestamp::EPOCH);
+        ValueReservation { owner: self.owner.clone(), since }
     }
 }
 

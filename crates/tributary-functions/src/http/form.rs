@@ -30,7 +30,7 @@ pub trait FromForm: Sized {
 
 /// Implements [`FromForm`] for a struct: each field names the method of [`Form`] that takes it, with its
 /// arguments. A tuple struct of one field, and a type that is a field itself, need no field name. A
-/// struct that is only taken from a body can be declared together with it.
+/// struct can be declared together with it.
 ///
 /// ```
 /// use tributary_functions::{
@@ -71,11 +71,11 @@ macro_rules! from_form {
         }
     };
     ($(#[$doc:meta])* $visibility:vis struct $type:ident {
-        $($of_field:vis $field:ident: $of:ty = $method:ident($($argument:expr),+)),+ $(,)?
+        $($(#[$of_doc:meta])* $of_field:vis $field:ident: $of:ty = $method:ident($($argument:expr),+)),+ $(,)?
     }) => {
         $(#[$doc])*
         $visibility struct $type {
-            $($of_field $field: $of),+
+            $($(#[$of_doc])* $of_field $field: $of),+
         }
 
         $crate::from_form!($type { $($field: $method($($argument),+)),+ });

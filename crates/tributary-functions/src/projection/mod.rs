@@ -95,6 +95,7 @@ pub mod copies;
 mod dead_letter;
 mod eager;
 pub mod fan_out;
+mod integrity;
 pub(crate) mod lag;
 pub(crate) mod leases;
 mod origin;
@@ -116,6 +117,7 @@ pub use self::{
     copies::VersionedCopy,
     dead_letter::{DeadLetter, DeadLetters},
     eager::{EagerOptions, apply_eagerly},
+    integrity::IntegrityProjection,
     origin::{ChangeFeedItem, ContainerItem, LeavesTombstone, Origin},
     registry::{AnyProjection, ProjectionOptions, Projections},
 };

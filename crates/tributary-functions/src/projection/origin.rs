@@ -92,6 +92,22 @@ impl Container {
         let etag = self.put(partition, id, &item.clone().into(), read).await?;
         Ok(Stored { item, etag })
     }
+
+    /// Writes an item that comes from another place, over the tombstone with the ETag `over`;
+    /// creates it without one. It keeps the properties of its state `from` that its type does not
+    /// know: see [`ETag`].
+    pub async fn save_moved<T: ContainerItem>(
+        &self,
+        item: T,
+        (from, over): (&ETag, Option<&ETag>),
+    ) -> Result<Stored<T>, StoreError> {
+        if let Some(over) = over {
+            return self.save(item, Some(&over.with_state_of(from))).await;
+        }
+        let (partition, id) = item.key();
+        let etag = self.create_moved(partition, id, &item.clone().into(), from).await?;
+        Ok(Stored { item, etag })
+    }
 }
 
 /// The partition key, the id and the delivered version of a source.

@@ -25,7 +25,7 @@ use tributary_functions::{
 
 use super::{
     Blog,
-    model::{Author, Post, PostId, PostsItem, User, UserId, UsernameReservation, UsersItem},
+    model::{Author, Post, PostId, PostsItem, User, UserId, Username, UsersItem},
     projections::{NewestPosts, PostCopies},
 };
 
@@ -49,15 +49,6 @@ impl BlogKinds {
     /// A user with the name of another user.
     pub const NAME_TWICE: FindingKind =
         FindingKind::new("name-twice").in_class_of(Self::RESERVATION_MISSING);
-
-    pub const ALL: [FindingKind; 6] = [
-        Self::USER_MISSING,
-        Self::STALE_REACTION,
-        Self::RESERVATION_LEAKED,
-        Self::RESERVATION_MISSING,
-        Self::RESERVATION_FOREIGN,
-        Self::NAME_TWICE,
-    ];
 }
 
 pub fn audit(blog: &Blog) -> Audit {
@@ -137,15 +128,9 @@ impl Checks for BlogChecks {
 
     async fn check_item(&self, item: &AuditedItem, fresh: bool) -> CheckResults {
         if item.container == self.blog.posts.id() {
-            match item.parse() {
-                Ok(parsed) => self.check_posts_item(parsed, item, fresh).await,
-                Err(unreadable) => Ok(unreadable),
-            }
+            item.check(|parsed| self.check_posts_item(parsed, item, fresh)).await
         } else {
-            match item.parse() {
-                Ok(parsed) => self.check_users_item(parsed, item, fresh).await,
-                Err(unreadable) => Ok(unreadable),
-            }
+            item.check(|parsed| self.check_users_item(parsed, item, fresh)).await
         }
     }
 
@@ -163,6 +148,6 @@ impl Checks for BlogChecks {
     }
 
     fn may_log_partition_key(&self, partition_key: &str) -> bool {
-        !partition_key.starts_with(UsernameReservation::PREFIX)
+        !partition_key.starts_with(Username::RESERVATION_PREFIX)
     }
 }

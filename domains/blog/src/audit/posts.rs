@@ -1,9 +1,8 @@
 //! Checks of `posts`: counts, names, comments and likes without a post.
 
-use std::{pin::pin, time::Duration};
+use std::time::Duration;
 
-use futures::TryStreamExt;
-use serde::Deserialize;
+use futures::{TryStreamExt, future};
 use tributary_functions::{
     audit::{
         AuditedItem, CheckResult, FindingKind, ReferencedItem, Slot, Suspect, read_slot,
@@ -22,13 +21,6 @@ use crate::model::{Comment, CopiedName, Like, Post, PostId, PostsItem, PublicPos
 const MAX_COMMAND_DURATION: Duration = Duration::from_mins(10);
 
 const COUNT_PAGE_ITEMS: u32 = 1_000;
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum ReactionType {
-    Comment,
-    Like,
-}
 
 impl BlogChecks {
     pub(super) async fn check_posts_item(
@@ -89,19 +81,13 @@ impl BlogChecks {
         .with_parameter("@postId", post_id)?
         .with_parameter("@from", created.before(MAX_COMMAND_DURATION))?;
         let scope = Scope::Partition(post_id.as_str());
-        let mut pages =
-            pin!(self.blog.posts.pages::<ReactionType>(query, scope, COUNT_PAGE_ITEMS).await?);
-        let mut comments = 0;
-        let mut likes = 0;
-        while let Some(page) = pages.try_next().await? {
-            for reaction in page {
-                match reaction {
-                    ReactionType::Comment => comments += 1,
-                    ReactionType::Like => likes += 1,
-                }
-            }
-        }
-        Ok([comments, likes])
+        let pages = self.blog.posts.pages::<String>(query, scope, COUNT_PAGE_ITEMS).await?;
+        let count = |[comments, likes]: [u64; 2], types: Vec<String>| {
+            let new_comments = types.iter().filter(|it| *it == "comment").count() as u64;
+            let new_likes = types.len() as u64 - new_comments;
+            future::ok([comments + new_comments, likes + new_likes])
+        };
+        pages.try_fold([0, 0], count).await
     }
 
     async fn check_name(

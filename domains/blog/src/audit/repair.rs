@@ -2,14 +2,15 @@
 
 use tributary_functions::{
     audit::{FindingKind, Obstacle, ReferencedItem, RepairResult, Slot, Suspect, read_slot},
-    cosmos::{ETag, Stored},
-    engines::{command::ItemSlot, unique_claim::free},
+    engines::unique_claim::{UniqueValue, free},
+    prelude::*,
     projection::removal::remove_some,
 };
 
 use super::{BlogChecks, BlogKinds};
 use crate::{
-    model::{Post, PostId, PostsItem, User, UserId, UsernameReservation, UsersItem},
+    Blog,
+    model::{Post, PostId, PostsItem, User, UserId, UsersItem},
     usernames::claim_name,
 };
 
@@ -33,7 +34,7 @@ pub(super) async fn repair(
         }
         kind if kind.concerns_copy() => checks.copies.write(suspect).await,
         BlogKinds::RESERVATION_LEAKED => {
-            let slot = read_slot(&blog.users, partition, UsernameReservation::ID).await?;
+            let slot = read_slot(&blog.users, partition, Blog::ID).await?;
             let Slot::Item(Stored { item: UsersItem::Username(held), etag }) = slot else {
                 return Err(Obstacle::Race);
             };

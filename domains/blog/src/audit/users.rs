@@ -2,11 +2,15 @@
 
 use tributary_functions::{
     audit::{AuditedItem, CheckResult, FindingKind, ReferencedItem, Slot, Suspect, read_slot},
-    cosmos::{StoreError, Stored},
+    engines::unique_claim::{Reservation, UniqueValue},
+    prelude::*,
 };
 
 use super::{BlogChecks, BlogKinds};
-use crate::model::{PostCopy, User, UserId, UsernameReservation, UsersItem};
+use crate::{
+    Blog,
+    model::{PostCopy, User, UserId, UsersItem},
+};
 
 impl BlogChecks {
     pub(super) async fn check_users_item(
@@ -32,8 +36,7 @@ impl BlogChecks {
         let name = &user.public.username;
         let expected = format!("{:?} reserved for {}", name.as_str(), user.user_id);
         let partition = name.reservation();
-        let slot: Slot<UsersItem> =
-            read_slot(&self.blog.users, &partition, UsernameReservation::ID).await?;
+        let slot: Slot<UsersItem> = read_slot(&self.blog.users, &partition, Blog::ID).await?;
         let (kind, found, etag) = match slot {
             Slot::Item(Stored { item: UsersItem::Username(held), .. })
                 if held.owner == user.user_id =>
@@ -59,7 +62,7 @@ impl BlogChecks {
 
     async fn check_reservation(
         &self,
-        held: &UsernameReservation,
+        held: &Reservation<UserId>,
         audited: &AuditedItem,
     ) -> CheckResult {
         if !held.reserved().is_leaked()

@@ -8,7 +8,7 @@ use tributary_functions::{
 
 use crate::{
     Blog,
-    model::{Post, PostContent, PostId, PostText, PublicPost, Title, UserId},
+    model::{Post, PostId, PostText, PublicPost},
 };
 
 /// Creates a post under an id of the server: one store request, one for the copy of its author, and one more
@@ -55,12 +55,6 @@ fn removal_pending() -> Refusal {
 const TOO_MANY_AUTHORS: ApiError = ApiError::Conflict(
     "Posts with this id had too many authors in the last 30 days. Choose another id.",
 );
-
-from_form!(PostText {
-    user_id: text("userId", UserId::parse),
-    title: text("title", Title::parse),
-    content: text("content", PostContent::parse),
-});
 
 /// Creates a post or edits one: two store requests, and one or two for the copy of its author. An edit keeps the counts: it replaces only the
 /// state that was read, by itself or by the group commit that it is part of.

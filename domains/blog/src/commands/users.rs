@@ -1,6 +1,6 @@
 //! C1: users.
 
-use tributary_functions::{cosmos::ETag, prelude::*};
+use tributary_functions::prelude::*;
 use uuid::Uuid;
 
 use crate::{

@@ -1,4 +1,4 @@
-//! The items and their rules. Pure: no input, no output, nothing of HTTP or of Cosmos DB.
+//! The items, their rules, and bodies. Pure: no input, no output, nothing of Cosmos DB.
 //!
 //! Each stored item has a public part, which the API shows, and two versions, which guard the
 //! copies: `version` counts the writes of the item itself, `usernameVersion` is the version of the

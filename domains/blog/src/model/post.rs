@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
+    http::from_form,
     projection::item,
     values::{self, CommandId, Timestamp, id_rule, length_rule, may_be_rewritten_by_host},
 };
@@ -79,13 +80,15 @@ pub struct PublicPost {
     pub creation_date: Timestamp,
 }
 
-/// The text of a post, as its author sends it.
-#[derive(Debug, Clone)]
-pub struct PostText {
-    pub user_id: UserId,
-    pub title: Title,
-    pub content: PostContent,
-}
+from_form!(
+    /// The text of a post, as its author sends it.
+    #[derive(Debug, Clone)]
+    pub struct PostText {
+        pub user_id: UserId = text("userId", UserId::parse),
+        pub title: Title = text("title", Title::parse),
+        pub content: PostContent = text("content", PostContent::parse),
+    }
+);
 
 impl PostText {
     /// Returns the identity of the text: requests with one key and another text are told apart by it.

@@ -5,7 +5,7 @@ use std::mem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
-    engines::unique_claim::ValueReservation,
+    engines::unique_claim::Reservation,
     projection::{fan_out::Continuation, item, items},
     values::{self, Timestamp, id_rule},
 };
@@ -23,7 +23,10 @@ pub enum UsersItem {
     /// and of users: the list of a user's posts reads from the one to the other.
     #[serde(rename = "markOfRename")]
     Renaming(Continuation),
-    Username(UsernameReservation),
+    /// The reservation of a username for its user. The partition key is made of the name
+    /// ([`Username::reservation`]). So reservations spread over all partitions, and two claims of
+    /// one name conflict at one item. No id of a user contains a colon.
+    Username(Reservation<UserId>),
     /// The copy of a post in the partition of its author.
     Post(PostCopy),
     /// The tombstone of the copy of a deleted post.
@@ -113,42 +116,6 @@ impl NoUser {
     /// Creates the tombstone of a user. It expires after a day, long after any command has ended.
     pub fn new(user_id: &UserId) -> Self {
         Self { id: user_id.clone(), user_id: user_id.clone(), ttl: 24 * 60 * 60 }
-    }
-}
-
-/// The reservation of a username for its user. The partition key is made of the name. So
-/// reservations spread over all partitions, and two claims of one name conflict at one item.
-#[item(UsersItem, partition = user_id, id = id)]
-pub struct UsernameReservation {
-    id: String,
-    /// The partition key, [`Username::reservation`]. No id of a user contains a colon.
-    user_id: String,
-    /// The user with the name, or the user whose command is claiming it.
-    pub owner: UserId,
-    reserved_at: Timestamp,
-}
-
-impl UsernameReservation {
-    pub const ID: &'static str = "username";
-
-    /// The prefix of the logical partitions of reservations.
-    pub const PREFIX: &'static str = "username:";
-
-    /// Creates the reservation with this partition key.
-    pub fn new(key: &str, reserved: &ValueReservation<UserId>) -> Self {
-        Self {
-            id: Self::ID.into(),
-            user_id: key.into(),
-            owner: reserved.owner.clone(),
-            reserved_at: reserved.since.unwrap_or(Timestamp::EPOCH),
-        }
-    }
-
-    /// Returns the owner of the name and the time of its reservation, or no time for a name that its
-    /// owner has given up (stored as 1970).
-    pub fn reserved(&self) -> ValueReservation<UserId> {
-        let since = Some(self.reserved_at).filter(|since| *since != Timestamp::EPOCH);
-        ValueReservation { owner: self.owner.clone(), since }
     }
 }
 

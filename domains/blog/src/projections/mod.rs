@@ -12,12 +12,10 @@
 //! chain ends: users → posts → copies, and nothing reads the change feed of the copies but to
 //! ignore them.
 
-mod home_feed;
-mod post_copies_in_users;
 mod posts_integrity;
+mod short_posts;
 mod usernames_in_posts;
 
-pub use home_feed::{HomeFeed, NewestPosts};
-pub use post_copies_in_users::{PostCopies, PostCopiesInUsers};
 pub use posts_integrity::PostsIntegrity;
+pub use short_posts::{HomeFeed, NewestPosts, PostCopies, PostCopiesInUsers};
 pub use usernames_in_posts::{Usernames, UsernamesInPosts};

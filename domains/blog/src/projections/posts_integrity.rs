@@ -1,65 +1,49 @@
 //! The invariants inside `posts` that commands alone cannot uphold.
 
-use tributary_functions::{
-    prelude::*,
-    projection::{Background, Effect, Projection, removal::remove_for_a_slice},
-};
+use tributary_functions::{prelude::*, projection::removal::Removal};
 
 use super::usernames_in_posts::Usernames;
 use crate::{
     Blog,
-    model::{CopiedName, PostsItem},
+    model::{CopiedName, DeletedPost, PostsItem},
 };
 
-/// The projection that upholds the invariants inside `posts`.
-///
-/// - *Names.* An item created under an old name while a rename ran gets the new one
-///   ([`fan_out`]).
-/// - *Deleted posts.* Their comments and likes are removed here, however many there are: in slices
-///   of time, within the budget that renames have, and with low priority in the store.
-pub struct PostsIntegrity {
-    blog: Blog,
-    names: RepairProjection<Usernames>,
-    background: Background,
-}
+/// The projection that upholds the invariants inside `posts`: an item created under an old name
+/// while a rename ran gets the new one ([`fan_out`]), and the comments and likes of deleted posts
+/// are removed.
+pub type PostsIntegrity = IntegrityProjection<Usernames, Blog>;
 
-impl PostsIntegrity {
-    pub fn new(blog: &Blog, background: &Background) -> Self {
-        let names = RepairProjection::new(&blog.users, &blog.posts);
-        Self { blog: blog.clone(), names, background: background.clone() }
+impl Repairs for Usernames {
+    const REPAIRS: &'static str = "PostsIntegrity";
+
+    fn copied(item: &PostsItem) -> Option<Origin> {
+        item.name().map(|name| Origin::root(name.user_id, name.version))
+    }
+
+    fn place(item: &PostsItem) -> Option<Origin> {
+        let of_copy = |it: CopiedName<'_>| Origin::new(it.post_id, it.id, it.version);
+        item.origin().or_else(|| item.name().map(of_copy))
     }
 }
 
-impl Projection for PostsIntegrity {
-    const FUNCTION: &'static str = "PostsIntegrity";
-    type Change = PostsItem;
+/// Removes the comments and likes of deleted posts. Those of a later post with the same id have a
+/// higher `postVersion`, and stay.
+impl Removal for Blog {
+    type Tombstone = DeletedPost;
 
     fn container(&self) -> &Container {
-        &self.blog.posts
+        &self.posts
     }
 
-    fn source(change: &PostsItem) -> Option<(String, u64)> {
-        let (post_id, id, version) = match change {
-            PostsItem::Post(post) => (&post.public.post_id, post.public.id.as_str(), post.version),
-            PostsItem::DeletedPost(it) => (&it.post_id, it.id.as_str(), it.version),
-            PostsItem::Comment(_) | PostsItem::Like(_) => {
-                let name = change.name()?;
-                (name.post_id, name.id, name.version)
-            }
-        };
-        // A user's likes have one id, each in the partition of its post.
-        Some((format!("{post_id} {id}"), version))
-    }
-
-    async fn apply(&self, change: &PostsItem) -> Result<Effect, StoreError> {
-        if let PostsItem::DeletedPost(tombstone) = change {
-            let blog = self.blog.in_background();
-            return remove_for_a_slice(&blog, &self.background, tombstone).await;
-        }
-        let Some(CopiedName { post_id, user_id, id, version, .. }) = change.name() else {
-            return Ok(Effect::Unchanged);
-        };
-        let copied = Origin::root(user_id, version);
-        self.names.repair(&copied, (post_id.as_str(), id)).await
+    fn children(tombstone: &DeletedPost, at_most: u32) -> Result<Query, StoreError> {
+        // The order is that of an index, by which the items of the post are found.
+        let query = Query::from(
+            "SELECT TOP @batch VALUE c.id FROM c \
+             WHERE c.postId = @postId AND c.type IN ('comment', 'like') AND c.postVersion < @version \
+             ORDER BY c.postId DESC, c.type DESC, c.creationDate DESC, c.id DESC",
+        );
+        let query = query.with_parameter("@postId", &tombstone.post_id)?;
+        let query = query.with_parameter("@batch", at_most)?;
+        Ok(query.with_parameter("@version", tombstone.version)?)
     }
 }

@@ -1,7 +1,7 @@
 //! A user's new name on the user's posts, comments and likes.
 
 use tributary_functions::{
-    cosmos::ETag, engines::unique_claim::release, prelude::*, projection::fan_out::older_copies,
+    engines::unique_claim::release, prelude::*, projection::fan_out::older_copies,
 };
 
 use crate::{

@@ -181,7 +181,8 @@ fn usernames(cosmos: &Arc<Cosmos>, background: &Background) -> Arc<dyn AnyProjec
 }
 
 fn posts_integrity(cosmos: &Arc<Cosmos>, background: &Background) -> Arc<dyn AnyProjection> {
-    Arc::new(PostsIntegrity::new(&Blog::new(cosmos), background))
+    let blog = Blog::new(cosmos);
+    Arc::new(PostsIntegrity::new(blog.clone(), &blog.users, background))
 }
 
 #[test]

@@ -4,8 +4,6 @@ mod post_item;
 mod post_items;
 mod runs;
 
-mod save;
-
 pub use post_item::post_item;
 pub use post_items::{MAX_BATCH_ANSWER_BYTES, MAX_BATCH_BODY_BYTES, post_items};
 pub use runs::{archive_items, migrate_items};

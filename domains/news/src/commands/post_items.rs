@@ -20,7 +20,7 @@ use tributary_functions::{
     prelude::*,
 };
 
-use super::save::save;
+use super::post_item::save;
 use crate::{
     model::{FeedItem, ItemId, NewItem, PartitionKey},
     moves::{NewsItem, Place, Places, StoredItem},

@@ -2,26 +2,31 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tributary_functions::values::{self, Timestamp, id_rule};
+use tributary_functions::{
+    http::from_form,
+    values::{self, Timestamp, id_rule},
+};
 use uuid::Uuid;
 
 use super::{
-    Content, KeyClass, MAX_TAGS, Metadata, PartitionKey, SourceUrl, Tag, Title,
-    text::{MAX_CONTENT_BYTES, MAX_METADATA_BYTES, MAX_URL_BYTES},
+    Content, KeyClass, Metadata, PartitionKey, SourceUrl, Tag, Title,
+    text::{MAX_CONTENT_BYTES, MAX_METADATA_BYTES, MAX_TAGS, MAX_URL_BYTES},
 };
 
-/// An item to store.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewItem {
-    pub feed_provider_id: ProviderId,
-    pub title: Title,
-    pub content: Content,
-    pub published_date: Timestamp,
-    pub source_url: SourceUrl,
-    pub tags: Vec<Tag>,
-    /// Metadata of the crawler.
-    pub metadata: Metadata,
-}
+from_form!(
+    /// An item to store.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct NewItem {
+        pub feed_provider_id: ProviderId = text("feedProviderId", ProviderId::parse),
+        pub title: Title = text("title", Title::parse),
+        pub content: Content = text("content", Content::parse),
+        pub published_date: Timestamp = moment("publishedDate"),
+        pub source_url: SourceUrl = text("sourceUrl", SourceUrl::parse),
+        pub tags: Vec<Tag> = optional_texts("tags", 0..=MAX_TAGS, Tag::parse),
+        /// Metadata of the crawler.
+        pub metadata: Metadata = optional_object("metadata", Metadata::parse),
+    }
+);
 
 /// An item, as the API shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,4 +1,4 @@
-//! The items and their rules. Pure: no input, no output, nothing of HTTP or of Cosmos DB.
+//! The items, their rules, and bodies. Pure: no input, no output, nothing of Cosmos DB.
 
 mod item;
 mod keys;
@@ -8,4 +8,4 @@ mod text;
 pub use item::{FeedItem, ITEM_BYTES, ItemId, NewItem, ProviderId};
 pub use keys::{KeyClass, PartitionKey, Strategy};
 pub use place::{Ages, Progress, Tier};
-pub use text::{Content, MAX_TAGS, Metadata, SourceUrl, Tag, Title};
+pub use text::{Content, Metadata, SourceUrl, Tag, Title};

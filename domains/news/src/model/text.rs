@@ -74,8 +74,7 @@ impl SourceUrl {
     }
 }
 
-pub const MAX_TAGS: usize = 50;
-
+pub(super) const MAX_TAGS: usize = 50;
 pub(super) const MAX_CONTENT_BYTES: usize = 64 * 1024;
 pub(super) const MAX_URL_BYTES: usize = 2_048;
 pub(super) const MAX_METADATA_BYTES: usize = 16 * 1024;

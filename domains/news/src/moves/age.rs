@@ -33,7 +33,7 @@ pub async fn move_to_colder(
     let is_there = target.as_ref().is_some_and(|target| target.item.has_version(item.version));
     if !is_there {
         let over = target.as_ref().map(|target| &target.etag);
-        to.put_moved(partition, id, &NewsItem::from(item.clone()), (&etag, over)).await?;
+        to.save_moved(item.clone(), (&etag, over)).await?;
     }
     from.save(item.carried(), Some(&etag)).await?;
     Ok(if is_there { AgeMoveOutcome::AlreadyThere } else { AgeMoveOutcome::Moved })

@@ -32,26 +32,24 @@ pub struct NewsFilter<const SEARCH: bool> {
     pub(super) q: Option<String>,
 }
 
-const PROVIDER: QueryParameter =
-    QueryParameter::new("provider", "The provider of the items.").example("north-wire");
-const FROM: QueryParameter = QueryParameter::new(
-    "from",
-    "The begin of the window: an RFC 3339 timestamp, or a date of UTC.",
-)
-.example("2026-11-01");
-const TO: QueryParameter =
+const PARAMETERS: [QueryParameter; 5] = [
+    QueryParameter::new("provider", "The provider of the items.").example("north-wire"),
+    QueryParameter::new(
+        "from",
+        "The begin of the window: an RFC 3339 timestamp, or a date of UTC.",
+    )
+    .example("2026-11-01"),
     QueryParameter::new("to", "The end of the window, exclusive; now by default.")
-        .example("2100-01-01");
-const DAYS: QueryParameter =
+        .example("2100-01-01"),
     QueryParameter::new("days", "The window as the last days, 1 to 36,500, instead of `from`.")
-        .example("60");
-const WORDS: QueryParameter =
+        .example("60"),
     QueryParameter::new("q", "2 to 100 characters in title, content or tags, in any case.")
-        .example("bridge");
+        .example("bridge"),
+];
 
 impl<const SEARCH: bool> Filter for NewsFilter<SEARCH> {
     const PARAMETERS: &'static [QueryParameter] =
-        if SEARCH { &[PROVIDER, FROM, TO, DAYS, WORDS] } else { &[PROVIDER, FROM, TO, DAYS] };
+        if SEARCH { &PARAMETERS } else { PARAMETERS.split_at(4).0 };
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), ApiError> {
         match name {

@@ -151,14 +151,11 @@ impl Items {
     /// Returns the query of the next rows. The filtered properties come first in its order, so that the
     /// composite index is entered at the first item.
     fn query(&self, after: Option<&SortKey>, row_limit: u32) -> Result<Query, StoreError> {
-        let (key_filter, key_order) = match self.key {
-            Some(_) => ("c.partitionKey = @key AND ", "c.partitionKey DESC, "),
-            None => ("", ""),
-        };
-        let (provider_filter, provider_order) = match self.provider {
-            Some(_) => ("c.feedProviderId = @provider AND ", "c.feedProviderId DESC, "),
-            None => ("", ""),
-        };
+        let key = self.key.as_ref().map(|key| ("partitionKey", "@key", key.as_str()));
+        let provider = self.provider.as_deref().map(|id| ("feedProviderId", "@provider", id));
+        let equal = || key.into_iter().chain(provider);
+        let filter = equal().map(|(property, value, _)| format!("c.{property} = {value} AND "));
+        let order = equal().map(|(property, ..)| format!("c.{property} DESC, "));
         let shape = match self.q {
             Some(_) => {
                 "c.id, c.publishedDate, c.version, (CONTAINS(c.title, @q, true) \
@@ -172,19 +169,17 @@ impl Items {
             None => "",
         };
         let text = format!(
-            "SELECT TOP @top {shape} FROM c WHERE {key_filter}{provider_filter}c.publishedDate >= @from \
-             AND c.publishedDate < @to{page} \
-             ORDER BY {key_order}{provider_order}c.publishedDate DESC, c.id DESC"
+            "SELECT TOP @top {shape} FROM c WHERE {}c.publishedDate >= @from \
+             AND c.publishedDate < @to{page} ORDER BY {}c.publishedDate DESC, c.id DESC",
+            filter.collect::<String>(),
+            order.collect::<String>(),
         );
         let mut query = Query::from(text)
             .with_parameter("@top", row_limit)?
             .with_parameter("@from", self.window.start)?
             .with_parameter("@to", self.window.end)?;
-        if let Some(key) = &self.key {
-            query = query.with_parameter("@key", key)?;
-        }
-        if let Some(provider) = &self.provider {
-            query = query.with_parameter("@provider", provider)?;
+        for (_, name, value) in equal() {
+            query = query.with_parameter(name, value)?;
         }
         if let Some(q) = &self.q {
             query = query.with_parameter("@q", q)?;

@@ -33,9 +33,9 @@ pub(crate) fn archive_run(news: &News, slice: RunSlice) -> MovingRun<'_> {
 /// Brings the due partitions to the archive, and writes a record for each.
 pub(crate) async fn archive(news: &News, slice: RunSlice) -> Result<RunOutcome, StoreError> {
     let mut run = archive_run(news, slice);
-    let mut records = Records { news, due: BTreeSet::new() };
-    let ended = run_to_end(&mut run, &mut records).await;
-    let recorded = records.write().await;
+    let mut due = BTreeSet::new();
+    let ended = run_to_end(news, &mut run, &mut due).await;
+    let recorded = write_records(news, &mut due).await;
     let outcome = run.outcome;
     tracing::info!(
         news.archived = outcome.n_moved(),
@@ -46,34 +46,30 @@ pub(crate) async fn archive(news: &News, slice: RunSlice) -> Result<RunOutcome, 
     ended.and(recorded).map(|()| outcome)
 }
 
-async fn run_to_end(run: &mut MovingRun<'_>, records: &mut Records<'_>) -> Result<(), StoreError> {
+async fn run_to_end(
+    news: &News,
+    run: &mut MovingRun<'_>,
+    due: &mut BTreeSet<PartitionKey>,
+) -> Result<(), StoreError> {
     run.end_moves(&[Tier::Warm, Tier::Archive], Timestamp::EPOCH).await?;
     while let Some(touched) = run.next_page().await? {
-        records.due.extend(touched);
+        due.extend(touched);
         // A record whose write has failed is still due.
-        if let Err(error) = records.write().await {
+        if let Err(error) = write_records(news, due).await {
             tracing::warn!(%error, "A record of the archive is written later");
         }
     }
     Ok(())
 }
 
-/// The records of a run. Each is written after the page with the items of its partition, and rewritten
-/// after each further page with such items.
-struct Records<'a> {
-    news: &'a News,
-    /// Partitions whose record is not written yet.
-    due: BTreeSet<PartitionKey>,
-}
-
-impl Records<'_> {
-    async fn write(&mut self) -> Result<(), StoreError> {
-        while let Some(key) = self.due.first().cloned() {
-            self.news.background.pacer.charge(write_record(self.news, &key)).await?;
-            self.due.remove(&key);
-        }
-        Ok(())
+/// Writes the records of partitions that are due: each after the page with the items of its
+/// partition, and again after each further page with such items.
+async fn write_records(news: &News, due: &mut BTreeSet<PartitionKey>) -> Result<(), StoreError> {
+    while let Some(key) = due.first().cloned() {
+        news.background.pacer.charge(write_record(news, &key)).await?;
+        due.remove(&key);
     }
+    Ok(())
 }
 
 async fn write_record(news: &News, key: &PartitionKey) -> Result<(), StoreError> {

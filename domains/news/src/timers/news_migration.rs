@@ -1,8 +1,8 @@
 //! `NewsMigration`: items that are no longer new go to the warm container.
 
-use tributary_functions::prelude::*;
+use opentelemetry::KeyValue;
+use tributary_functions::{brand::branded, prelude::*, telemetry::meter};
 
-use super::measure_migration;
 use crate::{
     model::Tier,
     moves::run::{DueItems, MovingRun, RunOutcome, RunSlice},
@@ -65,4 +65,15 @@ async fn record_progress(
         Err(error) if error.is_race() => Ok(()),
         written => written.map(drop),
     }
+}
+
+/// Measures a run that brings items to a colder container: the number of moved and of failed items,
+/// and the seconds for which the oldest remaining item has been due.
+fn measure_migration(moved: u64, failed: u64, lag_seconds: u64) {
+    let moves = meter().u64_counter(branded("migration.items")).with_unit("{item}").build();
+    for (outcome, items) in [("success", moved), ("failure", failed)] {
+        moves.add(items, &[KeyValue::new("outcome", outcome)]);
+    }
+    let lag = meter().u64_gauge(branded("migration.lag")).with_unit("s").build();
+    lag.record(lag_seconds, &[]);
 }

@@ -1,20 +1,16 @@
 //! Checks of customers and orders, and their repairs.
 
-use serde_json::Value;
+use futures::{TryStreamExt, future};
 use tributary_functions::{
     audit::{
-        AuditedItem, CheckResult, FindingKind, Obstacle, RepairResult, Slot, Suspect, read_slot,
+        AuditedItem, CheckResult, CheckResults, FindingKind, Obstacle, RepairResult, Slot,
+        read_slot,
     },
-    cosmos::{Container, StoreError, Stored},
-    engines::child_list::{DateRange, SortKey},
-    values::Timestamp,
+    prelude::*,
 };
 
 use super::WebStoreChecks;
-use crate::{
-    model::{Customer, CustomerChange, CustomerItem, SalesOrder},
-    queries::ORDER_LIST,
-};
+use crate::model::{Customer, CustomerChange, CustomerItem, SalesOrder};
 
 /// The number of orders that one query of a count reads.
 const COUNT_PAGE_ORDERS: u32 = 1_000;
@@ -23,17 +19,17 @@ impl WebStoreChecks {
     /// Compares a customer with its orders and its copy in the leaderboard, an order with its customer.
     pub(super) async fn check_customer_item(
         &self,
+        parsed: CustomerItem,
         item: &AuditedItem,
-    ) -> Result<Vec<Suspect>, StoreError> {
-        match item.parse() {
-            Ok(CustomerItem::Customer(customer)) => {
+    ) -> CheckResults {
+        match parsed {
+            CustomerItem::Customer(customer) => {
                 let count = self.check_count(*customer, item).await?;
                 Ok(count.into_iter().chain(self.leaderboard.check_source(item).await?).collect())
             }
-            Ok(CustomerItem::SalesOrder(order)) => {
+            CustomerItem::SalesOrder(order) => {
                 Ok(self.check_parent(&order, item).await?.into_iter().collect())
             }
-            Err(unreadable) => Ok(unreadable),
         }
     }
 
@@ -64,24 +60,13 @@ impl WebStoreChecks {
     }
 }
 
-/// Counts the orders of a customer, page by page.
+/// Counts the orders of a customer, page by page, in the order of an index.
 async fn count_orders(container: &Container, id: &str) -> Result<u64, StoreError> {
-    let all = DateRange::default();
-    let mut count = 0;
-    let mut after = None;
-    loop {
-        let page = ORDER_LIST.page::<Value>(container, id, COUNT_PAGE_ORDERS, all, after.as_ref());
-        let page: Vec<_> = page.await?.unwrap_or_default().into_iter().flatten().collect();
-        count += page.len() as u64;
-        let text = |order: &Value, field: &str| order[field].as_str().map(str::to_owned);
-        let last = page.last().filter(|_| page.len() >= COUNT_PAGE_ORDERS as usize);
-        let key = last.and_then(|order| {
-            let date = Timestamp::parse(&text(order, "orderDate")?).ok()?;
-            Some(SortKey(date, text(order, "id")?))
-        });
-        if key.is_none() {
-            return Ok(count);
-        }
-        after = key;
-    }
+    let query = Query::from(
+        "SELECT VALUE c.id FROM c WHERE c.customerId = @id AND c.type = 'salesOrder' \
+         ORDER BY c.customerId DESC, c.type ASC, c.orderDate DESC, c.id DESC",
+    );
+    let query = query.with_parameter("@id", id)?;
+    let pages = container.pages::<String>(query, Scope::Partition(id), COUNT_PAGE_ORDERS).await?;
+    pages.try_fold(0, |count, ids| future::ok(count + ids.len() as u64)).await
 }

@@ -8,15 +8,15 @@ mod products;
 
 use tributary_functions::{
     audit::{
-        Audit, AuditedItem, CheckResults, Checks, CopiesChecks, FindingKind, Obstacle,
-        ReferencedItems, RepairResult, Suspect, async_trait,
+        AuditedItem, CheckResults, Checks, CopiesChecks, FindingKind, Obstacle, ReferencedItems,
+        RepairResult, Suspect, async_trait,
     },
-    cosmos::Container,
+    prelude::*,
 };
 
 use super::{
     WebStore,
-    model::{LabelCopy, LabelItem, LabelKind, ProductItem},
+    model::{LabelCopy, LabelItem, LabelKind},
     projections::RankedCustomers,
 };
 
@@ -65,13 +65,11 @@ impl Checks for WebStoreChecks {
             it if it == store.labels.id() => {
                 Ok(item.parse::<LabelItem>().err().unwrap_or_default())
             }
-            it if it == store.customers.id() => self.check_customer_item(item).await,
+            it if it == store.customers.id() => {
+                item.check(|it| self.check_customer_item(it, item)).await
+            }
             it if it == store.leaderboard.id() => leaderboard.check_copy(item).await,
-            _ => match item.parse() {
-                Ok(ProductItem::Product(it)) => self.check_product(&it, item, fresh).await,
-                Ok(ProductItem::DeletedProduct(_)) => Ok(Vec::new()),
-                Err(unreadable) => Ok(unreadable),
-            },
+            _ => item.check(|it| self.check_product(it, item, fresh)).await,
         }
     }
 

@@ -1,13 +1,13 @@
 //! Checks of products, and their repairs.
 
 use tributary_functions::{
-    audit::{AuditedItem, FindingKind, Obstacle, ReferencedItem, RepairResult, Suspect},
-    cosmos::StoreError,
+    audit::{AuditedItem, CheckResults, FindingKind, Obstacle, ReferencedItem, RepairResult},
+    prelude::*,
 };
 
 use super::{WebStoreChecks, WebStoreKinds};
 use crate::{
-    model::{Label, LabelCopy, LabelItem, LabelKind, Product},
+    model::{Label, LabelCopy, LabelItem, LabelKind, Product, ProductItem},
     moves,
 };
 
@@ -16,11 +16,12 @@ impl WebStoreChecks {
     /// does.
     pub(super) async fn check_product(
         &self,
-        product: &Product,
+        parsed: ProductItem,
         item: &AuditedItem,
         fresh: bool,
-    ) -> Result<Vec<Suspect>, StoreError> {
+    ) -> CheckResults {
         let mut suspects = Vec::new();
+        let ProductItem::Product(product) = parsed else { return Ok(suspects) };
         if let Some(departure) = &product.departure {
             let words = ("no departure", format!("a departure to {}", departure.to));
             suspects.push(item.suspect(WebStoreKinds::MOVE_PENDING, words, &item.etag));

@@ -1,11 +1,6 @@
 //! Commands of labels.
 
-use axum::{extract::State, http::StatusCode};
-use tributary_functions::{
-    cosmos::{Attempt, Stored, retry},
-    engines::command::{DesiredItem, PutStep, WrittenItem},
-    http::{ApiError, ItemCommand, ItemResponse, JsonBody, Params, from_form},
-};
+use tributary_functions::prelude::*;
 
 use crate::{
     WebStore,
@@ -45,10 +40,6 @@ pub async fn put_label<Id: LabelId>(
 }
 
 impl DesiredItem<Self> for Label {
-    fn has_created(&self, label: &Self) -> bool {
-        label.created_by == self.created_by
-    }
-
     fn is_satisfied_by(&self, label: &Self) -> bool {
         label.public.name == self.public.name
     }

@@ -1,13 +1,6 @@
 //! Moves and deletes of products.
 
-use axum::{extract::State, http::StatusCode};
-use tributary_functions::{
-    cosmos::{StoreError, Stored, retry},
-    http::{
-        self, ApiError, Conditions, ItemCommand, ItemResponse, JsonBody, Params, check_confirmed,
-        from_form,
-    },
-};
+use tributary_functions::{http::check_confirmed, prelude::*};
 
 use crate::{
     WebStore,

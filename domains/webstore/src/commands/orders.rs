@@ -1,31 +1,11 @@
 //! Commands of orders.
 
-use axum::{extract::State, http::StatusCode};
-use tributary_functions::{
-    cosmos::{Stored, retry},
-    engines::{counted_children::FamilyRequest, idempotency::IdempotencyKey},
-    http::{
-        self, Actor, ApiError, ItemCommand, ItemResponse, JsonBody, KEY_USED, Params, from_form,
-        new_id,
-    },
-    values::CommandId,
-};
+use tributary_functions::{http::KEY_USED, prelude::*};
 
 use crate::{
     WebStore,
-    model::{
-        CategoryId, CustomerId, MAX_LINES, NewOrder, NewOrderLine, OrderId, ProductId, PublicOrder,
-        Quantity, SalesOrder,
-    },
+    model::{CustomerId, NewOrder, OrderId, PublicOrder, SalesOrder},
 };
-
-from_form!(NewOrder(objects("items", 1..=MAX_LINES)));
-
-from_form!(NewOrderLine {
-    product_id: text("productId", ProductId::parse),
-    category_id: text("categoryId", CategoryId::parse),
-    quantity: number("quantity", Quantity::parse),
-});
 
 /// Creates an order and counts it, in one transaction, with the names and prices that its products
 /// have now: three store requests, and one more for each category beyond the first.

@@ -2,29 +2,16 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use axum::extract::State;
-use tributary_functions::{
-    cosmos::{Attempt, StoreError, Stored, retry},
-    engines::command::{self, PutStep, WrittenItem},
-    http::{ApiError, ItemCommand, ItemResponse, JsonBody, Params, check_confirmed, from_form},
-};
+use tributary_functions::{http::check_confirmed, prelude::*};
 
 use crate::{
     WebStore,
     model::{
-        CategoryId, DeletedProduct, Description, Label, LabelCopy, MAX_TAGS, Name, Price, Product,
-        ProductId, ProductText, PublicProduct, Sku, TagId,
+        CategoryId, DeletedProduct, Label, LabelCopy, Product, ProductId, ProductText,
+        PublicProduct, TagId,
     },
     moves::{self, MoveOutcome},
 };
-
-from_form!(ProductText {
-    sku: text("sku", Sku::parse),
-    name: text("name", Name::parse),
-    description: optional_text("description", Description::parse),
-    price: number("price", Price::parse),
-    tag_ids: texts("tagIds", 0..=MAX_TAGS, TagId::parse),
-});
 
 /// Creates a product or edits one.
 ///
@@ -82,7 +69,7 @@ impl PutProduct {
         let Self { id, command: ItemCommand { id: command, conditions }, .. } = self;
         let (category_id, follows) = self.target().clone();
         let slot = store.products.slot::<Product>(&category_id, id).await?;
-        let (tombstone, etag) = match slot.put(command, attempt, self) {
+        let (tombstone, etag) = match slot.put(command, attempt, &()) {
             PutStep::Done(written) => return Ok(written),
             PutStep::Edit(found) => {
                 conditions.check(Some(&found.etag))?;
@@ -147,12 +134,6 @@ impl PutProduct {
     fn begin_anew<T>(&self, category_id: &CategoryId, follows: Follows) -> Result<T, ApiError> {
         *self.target() = (category_id.clone(), follows);
         Err(StoreError::race(false).into())
-    }
-}
-
-impl command::DesiredItem<Product> for PutProduct {
-    fn has_created(&self, product: &Product) -> bool {
-        product.created_by == self.command.id
     }
 }
 

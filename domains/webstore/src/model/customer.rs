@@ -1,15 +1,19 @@
-//! Customers.
+//! Customers, and the leaderboard: customers by the number of their orders, in one partition.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
+    http::from_form,
     projection::{item, items},
-    values::{self, Timestamp, check_length, length_rule},
+    values::{self, Timestamp, check_length, id_rule, length_rule, may_be_rewritten_by_host},
 };
 
-use super::{CustomerId, PasswordHash, SalesOrder};
+use super::{PasswordHash, SalesOrder};
 
 values::checked_text!(
+    /// The id of a customer.
+    CustomerId, "ann", id_rule;
+
     /// A title or a part of a name: 1 to 200 characters.
     PersonName, "Ann", length_rule(1..=200);
 
@@ -28,7 +32,7 @@ values::checked_text!(
     }
 );
 
-pub const MAX_ADDRESSES: usize = 10;
+pub(super) const MAX_ADDRESSES: usize = 10;
 
 /// The items of the container `customer`, as commands read and write them.
 #[items]
@@ -87,41 +91,45 @@ pub struct PublicCustomer {
     pub creation_date: Timestamp,
 }
 
-/// The details of a customer, as the caller writes them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CustomerDetails {
-    /// Such as `Dr.`
-    pub title: Option<PersonName>,
-    /// The first name.
-    pub first_name: PersonName,
-    /// The last name.
-    pub last_name: PersonName,
-    /// The e-mail address.
-    pub email_address: EmailAddress,
-    /// The phone number.
-    pub phone_number: Option<PhoneNumber>,
-    /// At most [`MAX_ADDRESSES`].
-    pub addresses: Vec<Address>,
-}
+from_form!(
+    /// The details of a customer, as the caller writes them.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    pub struct CustomerDetails {
+        /// Such as `Dr.`
+        pub title: Option<PersonName> = optional_text("title", PersonName::parse),
+        /// The first name.
+        pub first_name: PersonName = text("firstName", PersonName::parse),
+        /// The last name.
+        pub last_name: PersonName = text("lastName", PersonName::parse),
+        /// The e-mail address.
+        pub email_address: EmailAddress = text("emailAddress", EmailAddress::parse),
+        /// The phone number.
+        pub phone_number: Option<PhoneNumber> = optional_text("phoneNumber", PhoneNumber::parse),
+        /// At most [`MAX_ADDRESSES`].
+        pub addresses: Vec<Address> = objects("addresses", 0..=MAX_ADDRESSES),
+    }
+);
 
-/// An address.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Address {
-    /// Street and number.
-    pub address_line1: AddressPart,
-    /// The second line, such as a floor.
-    pub address_line2: Option<AddressPart>,
-    /// The city.
-    pub city: AddressPart,
-    /// The state or province.
-    pub state: AddressPart,
-    /// The country.
-    pub country: AddressPart,
-    /// The postal code.
-    pub zip_code: AddressPart,
-}
+from_form!(
+    /// An address.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "camelCase")]
+    pub struct Address {
+        /// Street and number.
+        pub address_line1: AddressPart = text("addressLine1", AddressPart::parse),
+        /// The second line, such as a floor.
+        pub address_line2: Option<AddressPart> = optional_text("addressLine2", AddressPart::parse),
+        /// The city.
+        pub city: AddressPart = text("city", AddressPart::parse),
+        /// The state or province.
+        pub state: AddressPart = text("state", AddressPart::parse),
+        /// The country.
+        pub country: AddressPart = text("country", AddressPart::parse),
+        /// The postal code.
+        pub zip_code: AddressPart = text("zipCode", AddressPart::parse),
+    }
+);
 
 #[derive(Debug, Clone)]
 pub enum CustomerEdit {
@@ -151,6 +159,55 @@ impl Customer {
             CustomerEdit::Password(hash) => self.password = Some(hash.clone()),
         }
         self
+    }
+}
+
+pub const LEADERBOARD_PARTITION: &str = "customer";
+
+/// An item of the container `customer`, as the leaderboard reads it: without password, e-mail
+/// address, phone number and addresses.
+pub type CustomerChange = CustomerView<VersionedCustomer>;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum LeaderboardItem {
+    Customer(VersionedCustomer),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionedCustomer {
+    #[serde(flatten)]
+    pub ranked: RankedCustomer,
+    pub version: u64,
+}
+
+/// A customer in a report: the fields that are not private.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RankedCustomer {
+    /// The id.
+    pub id: CustomerId,
+    /// Equal to the id.
+    pub customer_id: CustomerId,
+    /// Such as `Dr.`
+    pub title: Option<PersonName>,
+    /// The first name.
+    pub first_name: PersonName,
+    /// The last name.
+    pub last_name: PersonName,
+    /// The number of orders of the customer.
+    pub sales_order_count: u64,
+    /// The date of creation.
+    pub creation_date: Timestamp,
+}
+
+impl RankedCustomer {
+    /// Returns true if the Functions host may have rewritten a text on its way through a trigger,
+    /// so that the customer must be read again before it is copied.
+    pub fn may_be_rewritten(&self) -> bool {
+        let names = [self.title.as_ref(), Some(&self.first_name), Some(&self.last_name)];
+        names.into_iter().flatten().map(PersonName::as_str).any(may_be_rewritten_by_host)
     }
 }
 

@@ -7,14 +7,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CategoryId, TagId};
 use tributary_functions::{
     engines::{idempotency::RemembersCommands, name_list::sort_key},
     projection::{fan_out::Continuation, item, items},
-    values::{self, CommandId, length_rule},
+    values::{self, CommandId, id_rule, length_rule},
 };
 
 values::checked_text!(
+    /// The id of a category.
+    CategoryId, "kitchen", id_rule;
+
+    /// The id of a tag.
+    TagId, "new", id_rule;
+
     /// The name of a category, a tag or a product: 1 to 200 characters.
     Name, "Stoneware", length_rule(1..=200)
 );
@@ -123,18 +128,12 @@ impl Label {
     }
 }
 
-impl DeletedLabel {
-    /// Returns the deleted label again, since a product uses it.
-    pub fn restored(&self) -> Label {
-        let label = Label::new(self.kind, self.id.clone(), self.name.clone(), &CommandId::fresh());
-        label.replacing(Some(self))
-    }
-}
-
 impl LabelCopy {
-    /// Returns the label of which a product has this copy, if even its tombstone has expired.
-    pub fn restored(&self, kind: LabelKind) -> Label {
-        let label = Label::new(kind, self.id.clone(), self.name.clone(), &CommandId::fresh());
-        Label { version: self.version + 1, ..label }
+    /// Returns the deleted label again, since a product has this copy of it. Its tombstone may have
+    /// expired.
+    pub fn restored(&self, kind: LabelKind, deleted: Option<&DeletedLabel>) -> Label {
+        let name = deleted.map_or(&self.name, |deleted| &deleted.name).clone();
+        let label = Label::new(kind, self.id.clone(), name, &CommandId::fresh());
+        Label { version: self.version + 1, ..label }.replacing(deleted)
     }
 }

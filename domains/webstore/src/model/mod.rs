@@ -1,9 +1,7 @@
-//! The items and their rules. Pure: no input, no output, nothing of HTTP or of Cosmos DB.
+//! The items, their rules, and bodies. Pure: no input, no output, nothing of Cosmos DB.
 
 mod customer;
-mod ids;
 mod label;
-mod leaderboard;
 mod money;
 mod order;
 mod password;
@@ -11,9 +9,7 @@ mod product;
 pub mod sizes;
 
 pub use customer::*;
-pub use ids::*;
 pub use label::*;
-pub use leaderboard::*;
 pub use money::*;
 pub use order::*;
 pub use password::*;

@@ -5,9 +5,9 @@
 //! digits, and its shortest text is the decimal that it was made from. So an amount has at most 15
 //! digits, and it is whole cents again before any computation.
 
-use std::{borrow::Cow, iter::Sum, ops::RangeInclusive};
+use std::{iter::Sum, ops::RangeInclusive};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Number;
 
@@ -17,8 +17,9 @@ use tributary_functions::values::Invalid;
 const MAX_DIGITS: usize = 15;
 
 /// An amount of at most 9,999,999,999,999.99.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Deserialize, JsonSchema)]
 #[serde(try_from = "Number")]
+#[schemars(with = "Number", inline, extend("minimum" = 0))]
 pub struct Money {
     cents: u64,
 }
@@ -84,21 +85,6 @@ fn cents(text: &str) -> Option<u64> {
     }
     let power = 10_u64.checked_pow(u32::try_from(zeros).ok()?)?;
     significant.parse::<u64>().ok()?.checked_mul(power)
-}
-
-/// An amount is a number with at most two decimals.
-impl JsonSchema for Money {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Money".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "number", "minimum": 0})
-    }
 }
 
 /// Adds amounts, up to [`Money::MAX`]. No order comes near: 50 lines of 1,000 pieces at 1,000,000

@@ -5,15 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    CategoryId, CustomerId, CustomerItem, Money, Name, OrderId, Price, ProductId, Quantity, Sku,
-};
+use super::{CategoryId, CustomerId, CustomerItem, Money, Name, Price, ProductId, Quantity, Sku};
 use tributary_functions::{
+    http::from_form,
     projection::item,
-    values::{CommandId, Timestamp},
+    values::{CommandId, Timestamp, checked_text, id_rule},
 };
 
-pub const MAX_LINES: usize = 50;
+checked_text!(
+    /// The id of an order.
+    OrderId, "019ae5b2-7c1f-7d2a-9f0e-3b6d5a4c2e10", id_rule
+);
+
+pub(super) const MAX_LINES: usize = 50;
 
 /// An order as it is stored.
 #[item(CustomerItem, partition = customer_id, id = id)]
@@ -63,13 +67,17 @@ pub struct OrderLine {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewOrder(pub Vec<NewOrderLine>);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewOrderLine {
-    pub product_id: ProductId,
-    /// The category of the product, which is the partition key of its item.
-    pub category_id: CategoryId,
-    pub quantity: Quantity,
-}
+from_form!(NewOrder(objects("items", 1..=MAX_LINES)));
+
+from_form!(
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct NewOrderLine {
+        pub product_id: ProductId = text("productId", ProductId::parse),
+        /// The category of the product, which is the partition key of its item.
+        pub category_id: CategoryId = text("categoryId", CategoryId::parse),
+        pub quantity: Quantity = number("quantity", Quantity::parse),
+    }
+);
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]

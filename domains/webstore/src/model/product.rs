@@ -6,13 +6,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tributary_functions::{
     engines::idempotency::RemembersCommands,
+    http::from_form,
     projection::{item, items},
-    values::{self, CommandId, length_rule},
+    values::{self, CommandId, id_rule, length_rule},
 };
 
-use super::{CategoryId, Label, LabelCopy, LabelKind, Name, Price, ProductId, PublicLabel, TagId};
+use super::{CategoryId, Label, LabelCopy, LabelKind, Name, Price, PublicLabel, TagId};
 
 values::checked_text!(
+    /// The id of a product within its category.
+    ProductId, "mug", id_rule;
+
     /// A stock-keeping unit: 1 to 64 characters.
     Sku, "MUG-300", length_rule(1..=64);
 
@@ -20,7 +24,7 @@ values::checked_text!(
     Description, "A mug of stoneware for 300 ml.", length_rule(0..=10_000)
 );
 
-pub const MAX_TAGS: usize = 50;
+pub(super) const MAX_TAGS: usize = 50;
 
 /// The most taken-back moves that an item remembers. A slow writer of the outcome of the first one
 /// ends within minutes.
@@ -70,15 +74,17 @@ pub struct Product {
     pub taken_back: Vec<CommandId>,
 }
 
-/// The fields of a product that a caller writes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProductText {
-    pub sku: Sku,
-    pub name: Name,
-    pub description: Option<Description>,
-    pub price: Price,
-    pub tag_ids: Vec<TagId>,
-}
+from_form!(
+    /// The fields of a product that a caller writes.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct ProductText {
+        pub sku: Sku = text("sku", Sku::parse),
+        pub name: Name = text("name", Name::parse),
+        pub description: Option<Description> = optional_text("description", Description::parse),
+        pub price: Price = number("price", Price::parse),
+        pub tag_ids: Vec<TagId> = texts("tagIds", 0..=MAX_TAGS, TagId::parse),
+    }
+);
 
 /// A product, as the API shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

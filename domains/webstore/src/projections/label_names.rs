@@ -1,12 +1,6 @@
 //! The names of labels on the products that repeat them, and deleted labels that a product uses.
 
-use tributary_functions::{
-    cosmos::{Container, Query, Scope, StoreError},
-    projection::{
-        Background, Effect, Projection,
-        fan_out::{FanOut, FanOutProjection, Update, older_copies},
-    },
-};
+use tributary_functions::{prelude::*, projection::fan_out::older_copies};
 
 use crate::{
     WebStore,
@@ -14,7 +8,7 @@ use crate::{
     state::LabelSlot,
 };
 
-/// The projection that brings new names to the products (`NamesInProducts`), and restores a
+/// The projection that brings new names to the products ([`NamesInProducts`]), and restores a
 /// deleted label that a product uses.
 ///
 /// Both kinds of labels share one trigger, since a trigger costs request units at rest
@@ -38,58 +32,14 @@ use crate::{
 ///
 /// So the deletion loses, as if the product had been counted. It ends: a label is restored only while
 /// a product uses it, and only another `DELETE` deletes it then.
-pub struct LabelNames {
-    names: FanOutProjection<NamesInProducts>,
-    store: WebStore,
-}
-
-impl LabelNames {
-    pub fn new(store: &WebStore, background: &Background) -> Self {
-        let names =
-            FanOutProjection::new(NamesInProducts, &store.labels, &store.products, background);
-        Self { names, store: store.latest_committed() }
-    }
-}
-
-impl Projection for LabelNames {
-    const FUNCTION: &'static str = "LabelNames";
-    const CONCURRENCY: usize = <FanOutProjection<NamesInProducts> as Projection>::CONCURRENCY;
-    type Change = LabelItem;
-
-    fn container(&self) -> &Container {
-        &self.store.labels
-    }
-
-    fn source(change: &LabelItem) -> Option<(String, u64)> {
-        <FanOutProjection<NamesInProducts> as Projection>::source(change)
-    }
-
-    async fn apply(&self, change: &LabelItem) -> Result<Effect, StoreError> {
-        match change {
-            LabelItem::Deleted(tombstone) => self.restore_if_used(tombstone).await,
-            LabelItem::Live(_) | LabelItem::Renaming(_) => self.names.apply(change).await,
-        }
-    }
-}
-
-impl LabelNames {
-    async fn restore_if_used(&self, delivered: &DeletedLabel) -> Result<Effect, StoreError> {
-        let DeletedLabel { kind, id, name, version, .. } = delivered.clone();
-        if self.store.count_uses(kind, &id, 0).await? == Some(0) {
-            return Ok(Effect::Unchanged);
-        }
-        let found = self.store.labels.slot::<Label>(kind, &id).await?;
-        if matches!(found, LabelSlot::Live(_)) {
-            return Ok(Effect::Older);
-        }
-        self.store.restore_label(kind, &LabelCopy { id, name, version }, found).await?;
-        Ok(Effect::Applied)
-    }
-}
+pub type LabelNames = FanOutProjection<NamesInProducts>;
 
 /// Brings a new name to the products: that of a category to those of one partition, that of a tag to
 /// products in all partitions. Each of these names has a version of its own in the product.
-struct NamesInProducts;
+pub struct NamesInProducts(
+    /// Reads the latest committed state.
+    pub WebStore,
+);
 
 impl FanOut for NamesInProducts {
     const FUNCTION: &'static str = "LabelNames";
@@ -121,5 +71,21 @@ impl FanOut for NamesInProducts {
     fn update(target: &ProductItem, label: &Label) -> Option<Update<ProductItem>> {
         let ProductItem::Product(product) = target else { return None };
         Update::from_item(product.with_newer_label(label)?.into())
+    }
+
+    /// Restores a deleted label that a product uses.
+    async fn apply_other(&self, change: &LabelItem) -> Result<Option<Effect>, StoreError> {
+        let LabelItem::Deleted(deleted) = change else { return Ok(None) };
+        let Self(store) = self;
+        let DeletedLabel { kind, id, name, version, .. } = deleted.clone();
+        if store.count_uses(kind, &id, 0).await? == Some(0) {
+            return Ok(Some(Effect::Unchanged));
+        }
+        let found = store.labels.slot::<Label>(kind, &id).await?;
+        if matches!(found, LabelSlot::Live(_)) {
+            return Ok(Some(Effect::Older));
+        }
+        store.restore_label(kind, &LabelCopy { id, name, version }, found).await?;
+        Ok(Some(Effect::Applied))
     }
 }

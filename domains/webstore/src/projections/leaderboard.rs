@@ -1,11 +1,18 @@
 //! Customers in one partition, sorted by the number of their orders.
 
-use tributary_functions::projection::{
-    VersionedCopy,
-    copies::{AuditedCopies, Copies, CopyProjection},
-};
+use tributary_functions::prelude::*;
 
 use crate::model::{CustomerChange, LEADERBOARD_PARTITION, LeaderboardItem};
+
+impl ChangeFeedItem for CustomerChange {
+    const PARTITION_KEY: &'static str = "customerId";
+    const SECRETS: &'static [&'static str] = &["password"];
+
+    fn origin(&self) -> Option<Origin> {
+        let Self::Customer(customer) = self else { return None };
+        Some(Origin::root(&customer.ranked.id, customer.version))
+    }
+}
 
 pub type Leaderboard = CopyProjection<RankedCustomers>;
 

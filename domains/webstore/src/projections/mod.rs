@@ -10,20 +10,6 @@ mod label_names;
 mod leaderboard;
 mod products_integrity;
 
-pub use label_names::LabelNames;
+pub use label_names::{LabelNames, NamesInProducts};
 pub use leaderboard::{Leaderboard, RankedCustomers};
 pub use products_integrity::ProductsIntegrity;
-
-use tributary_functions::projection::{ChangeFeedItem, Origin};
-
-use crate::model::CustomerChange;
-
-impl ChangeFeedItem for CustomerChange {
-    const PARTITION_KEY: &'static str = "customerId";
-    const SECRETS: &'static [&'static str] = &["password"];
-
-    fn origin(&self) -> Option<Origin> {
-        let Self::Customer(customer) = self else { return None };
-        Some(Origin::root(&customer.ranked.id, customer.version))
-    }
-}

@@ -3,10 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use futures::future::try_join_all;
-use tributary_functions::{
-    cosmos::{Container, StoreError, Stored},
-    projection::{Effect, Projection},
-};
+use tributary_functions::prelude::*;
 
 use crate::{
     WebStore,

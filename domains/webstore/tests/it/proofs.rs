@@ -11,7 +11,7 @@ use tributary_webstore::{
         CategoryId, Label, LabelItem, LabelKind, Money, Name, Price, Product, ProductId,
         ProductItem, ProductText, Sku,
     },
-    projections::{LabelNames, ProductsIntegrity},
+    projections::{LabelNames, NamesInProducts, ProductsIntegrity},
 };
 
 use crate::world::TestApp;
@@ -114,7 +114,11 @@ fn names_of_tags_end_as_the_tags_have_them() {
 
 fn proves<const TAGS: bool>() {
     proof::fan_out::<Products<TAGS>>(
-        |cosmos, background| Arc::new(LabelNames::new(&WebStore::new(cosmos), background)),
+        |cosmos, background| {
+            let store = WebStore::new(cosmos);
+            let names = NamesInProducts(store.latest_committed());
+            Arc::new(LabelNames::new(names, &store.labels, &store.products, background))
+        },
         |cosmos, _| Arc::new(ProductsIntegrity::new(&WebStore::new(cosmos))),
     )
     .unwrap();

@@ -1,11 +1,12 @@
-//! Posts in short form in the partition of their author, for Q3.
+//! The posts in short form: in the partition of their author, for Q3, and the newest ones, all in
+//! one logical partition, for Q6.
 
-use tributary_functions::projection::{
-    VersionedCopy,
-    copies::{Copies, CopyProjection},
+use tributary_functions::{
+    prelude::*,
+    projection::window::{Window, WindowProjection},
 };
 
-use crate::model::{PostCopy, PostsItem, UserId, UsersItem};
+use crate::model::{Post, PostCopy, PostsItem, UserId, UsersItem};
 
 pub type PostCopiesInUsers = CopyProjection<PostCopies>;
 
@@ -33,5 +34,36 @@ impl Copies for PostCopies {
 
     fn may_be_rewritten(change: &PostsItem) -> bool {
         matches!(change, PostsItem::Post(post) if post.may_be_rewritten())
+    }
+}
+
+/// The projection that updates `feed`: exactly the 100 newest posts that exist.
+pub type HomeFeed = WindowProjection<NewestPosts>;
+
+/// The feed (seed article, request Q6).
+pub struct NewestPosts;
+
+impl Window for NewestPosts {
+    const FUNCTION: &'static str = "HomeFeed";
+    const CAPACITY: u32 = 100;
+    const PARTITION: &'static str = "post";
+    type Change = PostsItem;
+    type Source = Post;
+    type Copy = PostCopy;
+
+    fn source(change: &PostsItem) -> Option<&Post> {
+        if let PostsItem::Post(post) = change { Some(post) } else { None }
+    }
+
+    fn creation_date(post: &Post) -> Timestamp {
+        post.public.creation_date
+    }
+
+    fn copy(post: &Post) -> PostCopy {
+        PostCopy::for_feed(post)
+    }
+
+    fn may_be_rewritten(change: &PostsItem) -> bool {
+        PostCopies::may_be_rewritten(change)
     }
 }

@@ -1,18 +1,49 @@
-//! Passwords of customers.
+//! Commands of customers and of their passwords.
 
-use axum::{extract::State, http::StatusCode};
-use tributary_functions::{
-    cosmos::retry,
-    engines::counted_children::FamilyRequest,
-    http::{Actor, ApiError, ItemCommand, JsonBody, Params, from_form},
-};
+use tributary_functions::prelude::*;
 
 use crate::{
     WebStore,
-    model::{Customer, CustomerEdit, CustomerId, HashError, Password, PasswordHash},
+    model::{
+        Customer, CustomerDetails, CustomerEdit, CustomerId, HashError, Password, PasswordHash,
+        PublicCustomer,
+    },
 };
 
-from_form!(Password: text("password", Password::parse));
+/// Creates a customer or edits one: two store requests. An edit keeps the count of orders and the
+/// password: it goes together with new orders, and replaces only the state that was read.
+pub async fn put_customer(
+    State(store): State<WebStore>,
+    actor: Actor,
+    Params(id): Params<CustomerId>,
+    command: ItemCommand,
+    JsonBody(details): JsonBody<CustomerDetails>,
+) -> Result<ItemResponse<PublicCustomer>, ApiError> {
+    actor.must_be(id.as_str())?;
+    let wanted = command.sign(Customer::new(id, details));
+    let id = &wanted.public.id;
+    retry(async |attempt: Attempt| {
+        let edit = CustomerEdit::Details(Box::new(wanted.public.details.clone()));
+        let written = command.put_parent(&store.orders, id, (&wanted, edit), attempt).await?;
+        let location = |customer: &Customer| format!("/api/customers/{}", customer.public.id);
+        Ok(written.answer(&written.stored.item.public, location))
+    })
+    .await
+}
+
+impl DesiredItem<Self> for Customer {
+    fn has_created(&self, customer: &Self) -> bool {
+        customer.public.creation_date == self.public.creation_date
+    }
+
+    fn matches_new(&self, customer: &Self) -> bool {
+        customer.public.creation_date == self.public.creation_date && self.is_satisfied_by(customer)
+    }
+
+    fn is_satisfied_by(&self, customer: &Self) -> bool {
+        customer.public.details == self.public.details
+    }
+}
 
 /// Sets the password of a customer: two store requests, and a hash in its turn.
 pub async fn put_password(
@@ -44,7 +75,7 @@ pub async fn put_password(
     .await
 }
 
-pub(super) fn not_hashed(error: HashError) -> ApiError {
+fn not_hashed(error: HashError) -> ApiError {
     tracing::error!(%error, "A password could not be hashed: no memory, no thread, or a damaged hash");
     ApiError::Internal
 }
