@@ -54,6 +54,11 @@ pub trait RemembersCommands {
         self.recent().knows(command)
     }
 
+    /// Returns true if the item keeps the command that created it, and it is this one.
+    fn was_created_by(&self, _command: &CommandId) -> bool {
+        false
+    }
+
     /// Returns the item with the memory of a command that is carried out on it now.
     fn remembering(mut self, command: &CommandId) -> Self
     where
@@ -76,9 +81,13 @@ macro_rules! remembers {
             fn knows(&self, command: &$crate::values::CommandId) -> bool {
                 self.created_by == *command || self.recent.knows(command)
             }
+
+            fn was_created_by(&self, command: &$crate::values::CommandId) -> bool {
+                self.created_by == *command
+            }
         );)+
     };
-    (@ $item:ty, $($knows:item)?) => {
+    (@ $item:ty, $($created_by:item)*) => {
         impl $crate::engines::idempotency::RemembersCommands for $item {
             fn recent(&self) -> &$crate::engines::idempotency::RecentCommands {
                 &self.recent
@@ -88,7 +97,7 @@ macro_rules! remembers {
                 &mut self.recent
             }
 
-            $($knows)?
+            $($created_by)*
         }
     };
 }

@@ -88,6 +88,7 @@ pub mod copies;
 mod dead_letter;
 mod eager;
 pub mod fan_out;
+mod integrity;
 pub(crate) mod lag;
 pub(crate) mod leases;
 mod origin;
@@ -109,7 +110,8 @@ pub use self::{
     copies::VersionedCopy,
     dead_letter::{DeadLetter, DeadLetters},
     eager::{EagerOptions, apply_eagerly},
-    origin::{ChangeFeedItem, ContainerItem, Origin},
+    integrity::IntegrityProjection,
+    origin::{ChangeFeedItem, ContainerItem, Origin, PublicItem},
     registry::{AnyProjection, ProjectionOptions, Projections},
 };
 pub use crate::cosmos::{Background, BackgroundOptions};

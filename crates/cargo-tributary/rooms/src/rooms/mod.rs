@@ -13,14 +13,18 @@ mod projections;
 
 use std::{convert::Infallible, sync::Arc};
 
-use tributary_functions::{prelude::*, projection::window::WindowProjection};
+use tributary_functions::{
+    domain::reading_copies,
+    prelude::*,
+    projection::{IntegrityProjection, window::WindowProjection},
+};
 
 pub use self::{
     model::{
         Booking, BookingId, DeletedRoom, Name, PeopleItem, Person, PersonId, Room, RoomId,
         RoomText, RoomsItem, Text,
     },
-    projections::{NamesInRooms, NewestRooms, RoomCopies, RoomCounts, RoomsIntegrity},
+    projections::{BookingsOfDeletedRooms, NamesInRooms, NewestRooms, RoomCopies, RoomCounts},
 };
 
 /// The containers of the rooms in a database. Cloning is cheap.
@@ -44,10 +48,6 @@ impl Stores {
             rooms,
         }
     }
-
-    pub async fn person(&self, id: &PersonId) -> ReadResult<Person> {
-        self.people.item(id, id).await
-    }
 }
 
 /// A room with its bookings.
@@ -69,11 +69,11 @@ impl Family for RoomFamily {
     }
 
     fn child_id(booking: &Booking) -> BookingId {
-        booking.public.id.clone()
+        booking.id.clone()
     }
 
     fn after(room: &Room, changes: &Changes<'_, Self>) -> Room {
-        room.counting(changes.count(room.public.booking_count, |_| true))
+        room.counting(changes.count(room.booking_count, |_| true))
     }
 
     fn is_created_once(_id: &BookingId) -> bool {
@@ -81,19 +81,22 @@ impl Family for RoomFamily {
     }
 }
 
+/// The projection that repairs the names in rooms, and removes the bookings of deleted rooms.
+pub type RoomsIntegrity = IntegrityProjection<NamesInRooms, BookingsOfDeletedRooms>;
+
 /// Returns the rooms as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let stores = Stores::new(context.cosmos);
     let Stores { rooms, people, counts, newest, .. } = stores.clone();
     let background = context.background;
     Ok(Domain {
-        http_functions: bind(functions::all(), &stores),
+        http_functions: reading_copies(bind(functions::table(), &stores), functions::COPIES)?,
         projections: vec![
             Arc::new(CopyProjection::<RoomCopies>::new(&rooms, &people)),
             Arc::new(AggregateProjection::<RoomCounts>::new(&rooms, &counts)),
             Arc::new(WindowProjection::<NewestRooms>::new(&rooms, &newest)),
             Arc::new(FanOutProjection::new(NamesInRooms, &people, &rooms, background)),
-            Arc::new(RoomsIntegrity::new(&stores, background)),
+            Arc::new(RoomsIntegrity::new(&people, &rooms, BookingsOfDeletedRooms, background)),
         ],
         containers: vec![rooms, people, counts, newest],
         ..Domain::new("rooms")
