@@ -432,6 +432,9 @@ mod tests {
                 quote!(RoomsItem, id = id, version, tombstone(struct Gone { at: Id = id })),
                 "needs the field `id`",
             ),
+            (quote!(RoomsItem, id = id, texts(name)), "has no field `name`"),
+            (quote!(RoomsItem, id = id, public(struct Shown { name })), "say the type of `name`"),
+            (quote!(RoomsItem, id = id, public(Shown)), "no field is flattened"),
         ] {
             let found = expand(
                 arguments,

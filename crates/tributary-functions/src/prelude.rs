@@ -31,7 +31,8 @@ pub use crate::{
         QueryParameter, StoredItems, delete, from_form, get, new_id, post, put,
     },
     projection::{
-        ChangeFeedItem, ContainerItem, Effect, Origin, Projection, PublicItem, VersionedCopy,
+        ChangeFeedItem, ContainerItem, Effect, IntegrityProjection, Origin, Projection, PublicItem,
+        VersionedCopy,
         aggregate::{self, Aggregate, AggregateProjection, Contribution},
         copies::{AuditedCopies, Copies, CopyProjection},
         fan_out::{

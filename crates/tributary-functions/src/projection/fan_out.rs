@@ -12,8 +12,9 @@
 //! 4. [`FanOutProjection`] of it, with the containers, is a line among the projections of the domain. It
 //!    reads the change feed of the sources.
 //! 5. A projection of the change feed of the targets repairs each copy. [`RepairProjection`] is one
-//!    that does nothing else, for a type that implements [`Repairs`]; another calls
-//!    [`RepairProjection::repair`].
+//!    that does nothing else, for a type that implements [`Repairs`];
+//!    [`IntegrityProjection`](super::IntegrityProjection) also removes the children of deleted parents, and
+//!    another projection calls [`RepairProjection::repair`].
 //! 6. A line in `tests/it/` puts both under the proof (`tributary_testing::proof::fan_out`).
 //!
 //! # Why every copy ends with the newest value
@@ -101,6 +102,15 @@ pub trait FanOut: Send + Sync + 'static {
         _source: &Self::Source,
     ) -> impl Future<Output = Result<(), StoreError>> + Send {
         async { Ok(()) }
+    }
+
+    /// Does the work for a change of no source, such as a tombstone, and returns its effect; `None` for all
+    /// others.
+    fn apply_other(
+        &self,
+        _change: &Self::Change,
+    ) -> impl Future<Output = Result<Option<Effect>, StoreError>> + Send {
+        async { Ok(None) }
     }
 }
 
@@ -216,6 +226,9 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
     }
 
     async fn apply(&self, change: &F::Change) -> Result<Effect, StoreError> {
+        if let Some(effect) = self.fan_out.apply_other(change).await? {
+            return Ok(effect);
+        }
         let deadline = self.background.deadline();
         let pacer = &self.background.pacer;
         let Some(origin) = change.origin() else { return Ok(Effect::Unchanged) };
@@ -317,6 +330,12 @@ pub trait Repairs: FanOut<Target: ChangeFeedItem> {
     /// Returns the source of the copy in a target, in the version from which the copy was made; `None` for
     /// a target without a copy, such as a tombstone.
     fn copied(target: &Self::Target) -> Option<Origin>;
+
+    /// Returns the place and the version of a target: by default its origin. A target without a version of its
+    /// own may have that of its copy.
+    fn place(target: &Self::Target) -> Option<Origin> {
+        target.origin()
+    }
 }
 
 /// The projection that repairs the copies in targets that were created or written during a fan-out.
@@ -362,10 +381,13 @@ impl<F: Repairs> Projection for RepairProjection<F> {
         &self.targets
     }
 
+    fn source(change: &F::Target) -> Option<(String, u64)> {
+        F::place(change).map(|origin| (origin.name(), origin.version))
+    }
+
     async fn apply(&self, change: &F::Target) -> Result<Effect, StoreError> {
-        let (Some(Origin { partition, id, .. }), Some(copied)) =
-            (change.origin(), F::copied(change))
-        else {
+        let place = F::place(change).zip(F::copied(change));
+        let Some((Origin { partition, id, .. }, copied)) = place else {
             return Ok(Effect::Unchanged);
         };
         self.repair(&copied, (&partition, &id)).await

@@ -1,4 +1,6 @@
-//! The invariants of a container of parents and children that commands alone cannot uphold.
+//! What commands alone cannot uphold in a container of parents and their children: copied values that a
+//! [`fan_out`](super::fan_out) has missed are repaired, and the children of a deleted parent are
+//! [removed](super::removal), in slices of time and within the budget of the background.
 
 use super::{
     Background, ContainerItem, Effect, Projection,
@@ -7,32 +9,25 @@ use super::{
 };
 use crate::cosmos::{Container, StoreError};
 
-/// The projection that repairs the copies of a [`fan_out`](super::fan_out) in its targets, as
-/// [`RepairProjection`] does, and removes the children of the deleted parents among them.
+/// The projection that repairs the copies in the items of a container, and removes the children of deleted
+/// parents.
 pub struct IntegrityProjection<F, R> {
     repairs: RepairProjection<F>,
     removal: R,
     background: Background,
 }
 
-impl<F: Repairs, R> IntegrityProjection<F, R> {
-    /// Creates the projection of a container of targets, whose change feed it reads, by one of sources. The
-    /// removal is that of the container of targets, and works in the background.
-    pub fn new(
-        sources: &Container,
-        targets: &Container,
-        removal: impl FnOnce(Container) -> R,
-        background: &Background,
-    ) -> Self {
-        let repairs = RepairProjection::new(sources, targets);
-        let removal = removal(targets.in_background());
+impl<F: Repairs, R: Removal> IntegrityProjection<F, R> {
+    /// Creates the projection of the container of `removal`, by the one of the `sources` of copied values.
+    pub fn new(removal: R, sources: &Container, background: &Background) -> Self {
+        let repairs = RepairProjection::new(sources, removal.container());
         Self { repairs, removal, background: background.clone() }
     }
 }
 
-impl<F: Repairs, R> Projection for IntegrityProjection<F, R>
+impl<F: Repairs, R: Removal + Send + 'static> Projection for IntegrityProjection<F, R>
 where
-    R: Removal<Tombstone: ContainerItem<Items = F::Target>> + Send + 'static,
+    R::Tombstone: ContainerItem<Items = F::Target>,
 {
     const FUNCTION: &'static str = F::REPAIRS;
     type Change = F::Target;
@@ -41,10 +36,17 @@ where
         self.repairs.container()
     }
 
+    fn source(change: &F::Target) -> Option<(String, u64)> {
+        RepairProjection::<F>::source(change)
+    }
+
     async fn apply(&self, change: &F::Target) -> Result<Effect, StoreError> {
+        if F::copied(change).is_some() {
+            return self.repairs.apply(change).await;
+        }
         match R::Tombstone::try_from(change.clone()) {
             Ok(tombstone) => remove_for_a_slice(&self.removal, &self.background, &tombstone).await,
-            Err(change) => self.repairs.apply(&change).await,
+            Err(_) => Ok(Effect::Unchanged),
         }
     }
 }

@@ -16,14 +16,6 @@ use super::{
     },
 };
 
-/// The projections that make the copies in an answer.
-pub(super) const COPIES: &[(&str, &[&str])] = &[
-    ("ListRooms", &["NamesInRooms", "RoomCopies"]),
-    ("GetRoomCount", &["RoomCounts"]),
-    ("GetRoom", &["NamesInRooms"]),
-    ("GetNewestRooms", &["NamesInRooms", "NewestRooms"]),
-];
-
 /// The most bytes of a room as JSON, which takes six for a control character.
 const ROOM_BYTES: usize = 3 * 128 + 2 * 100 * 6 + 256;
 
@@ -38,13 +30,15 @@ pub(super) fn table() -> Vec<HttpFunction<Stores>> {
     vec![
         put("PutPerson",        "/api/people/{personId}",            Owner,     put_person),
         get("ListRooms",        "/api/people/{personId}/rooms",      Anonymous, list_rooms)
-            .answers(rooms),
-        get("GetRoomCount",     "/api/people/{personId}/room-count", Anonymous, get_room_count),
+            .answers(rooms).reads_copies_of(&["NamesInRooms", "RoomCopies"]),
+        get("GetRoomCount",     "/api/people/{personId}/room-count", Anonymous, get_room_count)
+            .reads_copies_of(&["RoomCounts"]),
         put("PutRoom",          "/api/rooms/{roomId}",               Owner,     put_room),
-        get("GetRoom",          "/api/rooms/{roomId}",               Anonymous, get_room),
+        get("GetRoom",          "/api/rooms/{roomId}",               Anonymous, get_room)
+            .reads_copies_of(&["NamesInRooms"]),
         delete("DeleteRoom",    "/api/rooms/{roomId}",               Owner,     delete_room),
         get("GetNewestRooms",   "/api/newest-rooms",                 Anonymous, get_newest_rooms)
-            .answers(newest),
+            .answers(newest).reads_copies_of(&["NamesInRooms", "NewestRooms"]),
         post("CreateBooking",   "/api/rooms/{roomId}/bookings",      Function,  create_booking),
         get("ListBookings",     "/api/rooms/{roomId}/bookings",      Anonymous, list_bookings)
             .answers(bookings),
@@ -72,8 +66,7 @@ async fn put_person(
 ) -> Result<ItemResponse<PublicPerson>, ApiError> {
     actor.must_be(id.as_str())?;
     retry(async |_| {
-        let before = stores.people.item::<Person>(&id, &id).await?;
-        let (before, etag) = before.map(|it| (it.item, it.etag)).unzip();
+        let (before, etag) = stores.person(&id).await?.map(|it| (it.item, it.etag)).unzip();
         conditions.check(etag.as_ref())?;
         let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
         let person = Person::new(id.clone(), name.clone(), before.as_ref());
@@ -131,7 +124,7 @@ async fn put_room(
         Ok((room.title != title).then(|| room.retitled(&title)))
     };
     let create = async |before: Option<DeletedRoom>| {
-        let person = stores.people.item::<Person>(&person_id, &person_id).await?;
+        let person = stores.person(&person_id).await?;
         let person = person.ok_or(ApiError::NotFound("person"))?.item;
         let bookings = BookingsOfDeletedRooms(stores.rooms.clone());
         if let Some(before) = &before

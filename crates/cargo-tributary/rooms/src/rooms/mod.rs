@@ -13,18 +13,16 @@ mod projections;
 
 use std::{convert::Infallible, sync::Arc};
 
-use tributary_functions::{
-    domain::reading_copies,
-    prelude::*,
-    projection::{IntegrityProjection, window::WindowProjection},
-};
+use tributary_functions::{prelude::*, projection::window::WindowProjection};
 
 pub use self::{
     model::{
         Booking, BookingId, DeletedRoom, Name, PeopleItem, Person, PersonId, Room, RoomId,
         RoomText, RoomsItem, Text,
     },
-    projections::{BookingsOfDeletedRooms, NamesInRooms, NewestRooms, RoomCopies, RoomCounts},
+    projections::{
+        BookingsOfDeletedRooms, NamesInRooms, NewestRooms, RoomCopies, RoomCounts, RoomsIntegrity,
+    },
 };
 
 /// The containers of the rooms in a database. Cloning is cheap.
@@ -47,6 +45,10 @@ impl Stores {
             bookings: CountedChildren::new(rooms.clone()),
             rooms,
         }
+    }
+
+    pub async fn person(&self, id: &PersonId) -> ReadResult<Person> {
+        self.people.item(id, id).await
     }
 }
 
@@ -81,22 +83,20 @@ impl Family for RoomFamily {
     }
 }
 
-/// The projection that repairs the names in rooms, and removes the bookings of deleted rooms.
-pub type RoomsIntegrity = IntegrityProjection<NamesInRooms, BookingsOfDeletedRooms>;
-
 /// Returns the rooms as a domain of the app.
 pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let stores = Stores::new(context.cosmos);
     let Stores { rooms, people, counts, newest, .. } = stores.clone();
     let background = context.background;
+    let bookings = BookingsOfDeletedRooms(rooms.in_background());
     Ok(Domain {
-        http_functions: reading_copies(bind(functions::table(), &stores), functions::COPIES)?,
+        http_functions: bind(functions::table(), &stores),
         projections: vec![
             Arc::new(CopyProjection::<RoomCopies>::new(&rooms, &people)),
             Arc::new(AggregateProjection::<RoomCounts>::new(&rooms, &counts)),
             Arc::new(WindowProjection::<NewestRooms>::new(&rooms, &newest)),
             Arc::new(FanOutProjection::new(NamesInRooms, &people, &rooms, background)),
-            Arc::new(RoomsIntegrity::new(&people, &rooms, BookingsOfDeletedRooms, background)),
+            Arc::new(RoomsIntegrity::new(bookings, &people, background)),
         ],
         containers: vec![rooms, people, counts, newest],
         ..Domain::new("rooms")

@@ -128,3 +128,7 @@ impl Removal for BookingsOfDeletedRooms {
         Ok(query.with_parameter("@version", tombstone.version)?)
     }
 }
+
+/// Repairs the names in rooms that were created during a rename, and removes the bookings of deleted
+/// rooms.
+pub type RoomsIntegrity = IntegrityProjection<NamesInRooms, BookingsOfDeletedRooms>;

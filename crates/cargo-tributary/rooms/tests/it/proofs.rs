@@ -148,7 +148,7 @@ fn the_newest_rooms_end_as_their_definition_says() {
 fn names_end_as_the_people_have_them() {
     let repairs = |cosmos: &Arc<Cosmos>, background: &_| -> Arc<dyn AnyProjection> {
         let [people, rooms] = ["people", "rooms"].map(|id| cosmos.container(id));
-        Arc::new(RoomsIntegrity::new(&people, &rooms, BookingsOfDeletedRooms, background))
+        Arc::new(RoomsIntegrity::new(BookingsOfDeletedRooms(rooms), &people, background))
     };
     proof::fan_out::<RoomsOfPeople>(names, repairs).unwrap();
 }
