@@ -2,7 +2,7 @@
 //!
 //! | container | logical partition | items |
 //! | --- | --- | --- |
-//! | `rooms` | a room | the room, or the tombstone of a deleted one; its bookings, which the room counts |
+//! | `rooms` | a room | the room or its tombstone; its bookings, which the room counts |
 //! | `people` | a person | the person, and copies of the person's rooms, by the change feed |
 //! | `room-counts` | a person | the number of the person's rooms, by the change feed |
 //! | `newest-rooms` | `room` | the 10 newest rooms, by the change feed |

@@ -54,7 +54,9 @@ pub enum RoomsItem {
     texts(title, person_name),
     public(
         /// A room as the API shows it, with the name of its person.
-        struct PublicRoom { id, room_id, person_id, person_name, title, booking_count, creation_date }
+        struct PublicRoom {
+            id, room_id, person_id, person_name, title, booking_count, creation_date
+        }
     ),
     // A room in the place of the deleted one is newer.
     tombstone(struct DeletedRoom { id, room_id, person_id, room_date: Timestamp = creation_date })
@@ -125,7 +127,8 @@ impl Person {
 }
 
 impl Room {
-    /// Returns a new room, in the place of a deleted one if there was one; `None` if that had too many owners.
+    /// Returns a new room, in the place of a deleted one if there was one; `None` if that had too
+    /// many owners.
     pub fn new(
         room_id: RoomId,
         title: &Text,

@@ -129,6 +129,6 @@ impl Removal for BookingsOfDeletedRooms {
     }
 }
 
-/// Repairs the names in rooms that were created during a rename, and removes the bookings of deleted
-/// rooms.
+/// Repairs the names in rooms that were created during a rename, and removes the bookings of
+/// deleted rooms.
 pub type RoomsIntegrity = IntegrityProjection<NamesInRooms, BookingsOfDeletedRooms>;

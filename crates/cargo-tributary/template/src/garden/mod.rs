@@ -3,7 +3,7 @@
 //! | container | logical partition | items |
 //! | --- | --- | --- |
 //! | `garden-tools` | a club member | its garden tools, and tombstones of deleted ones |
-//! | `garden-tool-counts` | a club member | the number of garden tools, which the change feed keeps |
+//! | `garden-tool-counts` | a club member | the number of garden tools, by the change feed |
 
 mod garden_tool_counts;
 pub mod garden_tools;

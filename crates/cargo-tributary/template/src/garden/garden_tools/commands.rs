@@ -1,6 +1,6 @@
-//! The commands: two store requests each. A command reads the garden tool, decides, and writes it under the
-//! ETag that it read; after a lost race or a lost answer it retries. The item keeps the ids of its latest
-//! commands, so a repeated command is carried out once.
+//! The commands: two store requests each. A command reads the garden tool, decides, and writes it
+//! under the ETag that it read; after a lost race or a lost answer it retries. The item keeps the
+//! ids of its latest commands, so a repeated command is carried out once.
 
 use tributary_functions::prelude::*;
 

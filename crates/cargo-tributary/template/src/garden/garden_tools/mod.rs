@@ -1,5 +1,5 @@
-//! The garden tools of a club member, in the container `garden-tools`: a logical partition has the garden tools
-//! of one club member, and the tombstones of deleted ones.
+//! The garden tools of a club member, in the container `garden-tools`. A logical partition has the
+//! garden tools of one club member, and the tombstones of deleted ones.
 
 mod commands;
 mod model;

@@ -22,7 +22,7 @@ const GARDEN_TOOLS: NameList = NameList {
     select: PublicGardenTool::SELECT,
 };
 
-/// Returns a page of the garden tools of a club member, by name: one query in the logical partition.
+/// Returns a page of the garden tools of a club member, by name: one query in one partition.
 pub(super) async fn list_garden_tools(
     State(garden_tools): State<Container>,
     Params(club_member): Params<ClubMemberId>,
