@@ -1,12 +1,14 @@
-//! A type of items, and its tombstone.
+//! A type of items, its tombstone, and the type that callers see.
 
+use heck::{ToLowerCamelCase as _, ToSnakeCase as _};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{
-    Attribute, Error, Field, Fields, Ident, ItemStruct, Result, Token,
+    Attribute, Error, Expr, Field, Fields, Ident, ItemStruct, Result, Token, Type, Visibility,
+    braced,
     meta::{self, ParseNestedMeta},
     parenthesized,
-    parse::Parser,
+    parse::{Parse, ParseStream, Parser},
 };
 
 /// The arguments. What is there once or not at all is a list, which `quote` repeats.
@@ -20,12 +22,71 @@ struct Arguments {
     created_by: Vec<Ident>,
     former: Vec<Ident>,
     owner: Vec<Ident>,
-    tombstone: Option<Ident>,
-    /// Without it, the tombstone is declared elsewhere.
-    declared: Option<ItemStruct>,
+    texts: Option<Vec<Ident>>,
+    tombstone: Option<Declared>,
+    public: Option<Declared>,
+}
+
+/// A type with some fields of the item, or a type that is declared elsewhere.
+struct Declared {
+    attributes: Vec<Attribute>,
+    name: Ident,
+    fields: Option<Vec<DeclaredField>>,
+}
+
+/// A field, which has the attributes and the type of the item's field by default.
+struct DeclaredField {
+    attributes: Vec<Attribute>,
+    name: Ident,
+    of: Option<Type>,
+    from: Option<Expr>,
+}
+
+impl Parse for Declared {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let attributes = input.call(Attribute::parse_outer)?;
+        if input.parse::<Option<Token![struct]>>()?.is_none() {
+            return Ok(Self { attributes, name: input.parse()?, fields: None });
+        }
+        let name = input.parse()?;
+        let content;
+        braced!(content in input);
+        let fields = content.parse_terminated(DeclaredField::parse, Token![,])?;
+        Ok(Self { attributes, name, fields: Some(fields.into_iter().collect()) })
+    }
+}
+
+impl Parse for DeclaredField {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let attributes = input.call(Attribute::parse_outer)?;
+        let name = input.parse()?;
+        let of = input.parse::<Option<Token![:]>>()?.map(|_| input.parse()).transpose()?;
+        let from = input.parse::<Option<Token![=]>>()?.map(|_| input.parse()).transpose()?;
+        Ok(Self { attributes, name, of, from })
+    }
+}
+
+impl DeclaredField {
+    /// Returns the declaration of the field.
+    fn declaration(&self, own: &[Field], visibility: &Visibility) -> Result<TokenStream> {
+        let Self { attributes, name, of, .. } = self;
+        if let Some(of) = of {
+            return Ok(quote!(#(#attributes)* #visibility #name: #of));
+        }
+        let field = own.iter().find(|field| field.ident.as_ref() == Some(name));
+        let missing = || Error::new(name.span(), format!("say the type of `{name}`"));
+        let Field { attrs, ty, .. } = field.ok_or_else(missing)?;
+        Ok(quote!(#(#attrs)* #(#attributes)* #visibility #name: #ty))
+    }
 }
 
 impl Arguments {
+    /// Returns the tombstone and its fields, unless it is declared elsewhere.
+    fn declared(&self) -> Option<(&Declared, &Vec<DeclaredField>)> {
+        let tombstone = self.tombstone.as_ref()?;
+        Some((tombstone, tombstone.fields.as_ref()?))
+    }
+
     fn read(&mut self, argument: &ParseNestedMeta<'_>) -> Result<()> {
         let name = argument.path.require_ident()?.clone();
         let content;
@@ -44,18 +105,24 @@ impl Arguments {
                 content.parse::<Token![=]>()?;
                 self.owner = vec![content.parse()?];
             }
+            "texts" => {
+                parenthesized!(content in argument.input);
+                let texts = content.parse_terminated(Ident::parse, Token![,])?;
+                self.texts = Some(texts.into_iter().collect());
+            }
             "tombstone" => {
                 parenthesized!(content in argument.input);
-                if content.peek(Ident) {
-                    self.tombstone = Some(content.parse()?);
-                } else {
-                    self.tombstone = Some(self.declared.insert(content.parse()?).ident.clone());
-                }
+                self.tombstone = Some(content.parse()?);
+            }
+            "public" => {
+                parenthesized!(content in argument.input);
+                self.public = Some(content.parse()?);
             }
             _ if self.items.is_none() => self.items = Some(name),
             _ => {
                 return Err(argument.error(
-                    "expected `partition`, `id`, `version`, `recent`, `created_by`, `former_owners` or `tombstone`",
+                    "expected `partition`, `id`, `version`, `recent`, `created_by`, `former_owners`, `texts`, \
+                     `tombstone` or `public`",
                 ));
             }
         }
@@ -72,13 +139,18 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
     let ItemStruct { attrs, vis, ident: name, fields: Fields::Named(own), .. } = declaration else {
         return Err(Error::new_spanned(declaration, "an item is a struct with named fields"));
     };
-    let own: Vec<Field> = own.named.into_iter().collect();
+    let described: Vec<Field> = own.named.into_iter().collect();
+    // Only what callers see has a schema.
+    let mut own = described.clone();
+    for field in &mut own {
+        field.attrs.retain(|attribute| !attribute.path().is_ident("schemars"));
+    }
     let (Some(items), Some(id)) = (&all.items, &all.id) else {
         let missing =
             "say of which items it is, and which field has the id: `RoomsItem, id = room_id`";
         return Err(Error::new(name.span(), missing));
     };
-    if version.is_empty() && (!former.is_empty() || all.declared.is_some()) {
+    if version.is_empty() && (!former.is_empty() || all.declared().is_some()) {
         let missing = "an item with a tombstone or former owners needs a `version`";
         return Err(Error::new(name.span(), missing));
     }
@@ -101,9 +173,21 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
         #[serde(default, skip_serializing_if = "::tributary_functions::engines::tombstone::FormerOwners::is_empty")]
         #vis #former: #tombstones::FormerOwners,)*
     };
-    let container_item = |name: &Ident, tombstone: TokenStream, partition, id| {
+    let texts = |texts: Vec<TokenStream>| {
+        all.texts.as_ref().map(|_| {
+            quote! {
+                fn may_be_rewritten(&self) -> bool {
+                    let texts: &[&str] = &[#(#texts.as_ref()),*];
+                    texts.iter().any(|text| ::tributary_functions::values::may_be_rewritten_by_host(text))
+                }
+            }
+        })
+    };
+    let container_item = |name: &Ident, tombstone: TokenStream, partition, id, texts| {
+        let words = name.to_string().to_snake_case().replace('_', " ");
         quote! {
             impl ::tributary_functions::projection::ContainerItem for #name {
+                const NAME: &'static str = #words;
                 type Items = #items;
                 type Tombstone = #tombstone;
 
@@ -114,34 +198,38 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
                 #(fn version(&self) -> ::std::option::Option<u64> {
                     ::std::option::Option::Some(self.#version)
                 })*
+
+                #texts
             }
         }
     };
     let mut methods = TokenStream::new();
     let mut leaves = None;
     let mut tombstone_type = None;
-    if let (Some(tombstone), Some(declared)) = (&all.tombstone, &all.declared) {
-        let mut fields: Vec<Field> = declared.fields.iter().cloned().collect();
-        let names: Vec<_> = declared.fields.iter().map(|field| field.ident.clone()).collect();
+    if let Some((Declared { attributes, name: tombstone, .. }, fields)) = all.declared() {
+        let names: Vec<_> = fields.iter().map(|field| &field.name).collect();
         for key in [partition, id] {
-            if !names.iter().flatten().any(|name| name == key) {
+            if !names.contains(&key) {
                 let missing = format!("the tombstone needs the field `{key}`, as the item has it");
                 return Err(Error::new(key.span(), missing));
             }
         }
-        let mut values = Vec::new();
-        for field in &mut fields {
-            let from = field.default.take().map(|(_, from)| from.into_token_stream());
-            let from = from.unwrap_or_else(|| field.ident.to_token_stream());
-            values.push(match syn::parse2(from.clone()) {
-                Ok(name) => property(&name)?,
-                Err(_) => from,
-            });
-            field.vis = vis.clone();
-        }
-        let attributes = &declared.attrs;
-        let own =
-            container_item(tombstone, quote!(Self), quote!(self.#partition), quote!(self.#id));
+        let value = |field: &DeclaredField| match &field.from {
+            Some(Expr::Path(from)) => property(from.path.require_ident()?),
+            Some(from) => Ok(from.to_token_stream()),
+            None => property(&field.name),
+        };
+        let values = fields.iter().map(value).collect::<Result<Vec<_>>>()?;
+        let declaration = |field: &DeclaredField| field.declaration(&own, &vis);
+        let fields = fields.iter().map(declaration).collect::<Result<Vec<_>>>()?;
+        let copied = all.texts.iter().flatten().filter(|text| names.contains(text));
+        let own = container_item(
+            tombstone,
+            quote!(Self),
+            quote!(self.#partition),
+            quote!(self.#id),
+            texts(copied.map(|text| quote!(self.#text)).collect()),
+        );
         let remembers = (!recent.is_empty()).then(|| quote!(#idempotency::remembers!(#tombstone);));
         let doc = format!(
             " The tombstone of a [`{name}`], which the change feed delivers to the copies."
@@ -244,9 +332,16 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
     });
     let remembers =
         (!recent.is_empty()).then(|| quote!(#idempotency::remembers!(#(#created_by:)* #name);));
-    let tombstone_name =
-        all.tombstone.as_ref().map_or_else(|| quote!(Self), Ident::to_token_stream);
-    let key = container_item(&name, tombstone_name, property(partition)?, property(id)?);
+    let tombstone = all.tombstone.as_ref().map(|tombstone| tombstone.name.to_token_stream());
+    let copied = all.texts.iter().flatten().map(property).collect::<Result<Vec<_>>>()?;
+    let key = container_item(
+        &name,
+        tombstone.unwrap_or_else(|| quote!(Self)),
+        property(partition)?,
+        property(id)?,
+        texts(copied),
+    );
+    let public = all.public.as_ref().map(|it| public(it, (&name, &vis), &described)).transpose()?;
     Ok(quote! {
         #derives
         #(#attrs)*
@@ -267,6 +362,58 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
         #key
         #leaves
         #tombstone_type
+        #public
+    })
+}
+
+/// Returns the type that callers see, unless it is that of the flattened field, and the item as its value.
+fn public(
+    declared: &Declared,
+    (item, vis): (&Ident, &Visibility),
+    own: &[Field],
+) -> Result<TokenStream> {
+    let Declared { attributes, name: public, fields } = declared;
+    let mut declaration = None;
+    let value = if let Some(fields) = fields {
+        let names: Vec<_> = fields.iter().map(|field| &field.name).collect();
+        let declare = |field: &DeclaredField| field.declaration(own, vis);
+        let fields = fields.iter().map(declare).collect::<Result<Vec<_>>>()?;
+        let schema = item.to_string();
+        let selected = names.iter().map(|name| name.to_string().to_lower_camel_case());
+        let selected: Vec<_> = selected.collect();
+        let select: Vec<_> = selected.iter().map(|name| format!("c.{name}")).collect();
+        let shape: Vec<_> = selected.iter().map(|name| format!("{name}: c.{name}")).collect();
+        let [select, shape] = [select.join(", "), format!("{{{}}}", shape.join(", "))];
+        declaration = Some(quote! {
+            #[derive(Debug, Clone, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema)]
+            #[serde(rename_all = "camelCase")]
+            #[schemars(rename = #schema)]
+            #(#attributes)*
+            #vis struct #public { #(#fields,)* }
+
+            #[allow(dead_code, reason = "as all items have it")]
+            impl #public {
+                /// Its properties of an item `c`, in a query.
+                #vis const SELECT: &'static str = #select;
+                /// The same, as an object.
+                #vis const SHAPE: &'static str = #shape;
+            }
+        });
+        quote!(#public { #(#names: self.#names.clone(),)* })
+    } else {
+        let flat = flat(own).ok_or_else(|| Error::new(public.span(), "no field is flattened"))?;
+        quote!(self.#flat.clone())
+    };
+    Ok(quote! {
+        #declaration
+
+        impl ::tributary_functions::projection::PublicItem for #item {
+            type Public = #public;
+
+            fn public(&self) -> #public {
+                #value
+            }
+        }
     })
 }
 
@@ -275,15 +422,19 @@ fn property(own: &[Field], name: &Ident) -> Result<TokenStream> {
     if own.iter().any(|field| field.ident.as_ref() == Some(name)) {
         return Ok(quote!(self.#name));
     }
-    let is_flat = |it: &Attribute| {
-        it.path().is_ident("serde") && it.to_token_stream().to_string().contains("flatten")
-    };
-    let Some(flat) = own.iter().find(|field| field.attrs.iter().any(is_flat)) else {
+    let Some(flat) = flat(own) else {
         let missing = format!("the item has no field `{name}`, and none that is flattened");
         return Err(Error::new(name.span(), missing));
     };
-    let flat = &flat.ident;
     Ok(quote!(self.#flat.#name))
+}
+
+/// Returns the flattened field.
+fn flat(own: &[Field]) -> Option<&Ident> {
+    let is_flat = |it: &Attribute| {
+        it.path().is_ident("serde") && it.to_token_stream().to_string().contains("flatten")
+    };
+    own.iter().find(|field| field.attrs.iter().any(is_flat))?.ident.as_ref()
 }
 
 #[cfg(test)]
@@ -301,6 +452,9 @@ mod tests {
                 quote!(RoomsItem, id = id, version, tombstone(struct Gone { at: Id = id })),
                 "needs the field `id`",
             ),
+            (quote!(RoomsItem, id = id, texts(name)), "has no field `name`"),
+            (quote!(RoomsItem, id = id, public(struct Shown { name })), "say the type of `name`"),
+            (quote!(RoomsItem, id = id, public(Shown)), "no field is flattened"),
         ] {
             let found = expand(
                 arguments,

@@ -52,6 +52,14 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
                         #(Self::#others(_) => ::std::option::Option::None,)*
                     }
                 }
+
+                fn may_be_rewritten(&self) -> bool {
+                    use ::tributary_functions::projection::ContainerItem as _;
+                    match self {
+                        #(Self::#sources(item) => item.may_be_rewritten(),)*
+                        #(Self::#others(_) => true,)*
+                    }
+                }
             }
         }
     });

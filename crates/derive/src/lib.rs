@@ -37,8 +37,8 @@ pub fn items(arguments: TokenStream, declaration: TokenStream) -> TokenStream {
 /// /// A room.
 /// #[item(RoomsItem, id = room_id, version, created_by, former_owners(former = person_id), tombstone(struct DeletedRoom {
 ///     id: String,
-///     room_id: RoomId,
-///     person_id: PersonId,
+///     room_id,
+///     person_id,
 ///     /// A room in the place of the deleted one is newer.
 ///     room_date: Timestamp = creation_date,
 /// }))]
@@ -59,8 +59,11 @@ pub fn items(arguments: TokenStream, declaration: TokenStream) -> TokenStream {
 /// | `recent` | the field `recent` and `RemembersCommands`: the latest commands |
 /// | `created_by` | the same, and the command that created the item |
 /// | `former_owners(former = person_id)` | the field `former` with the `FormerOwners`; `person_id` is the present one |
+/// | `texts(title)` | `may_be_rewritten`: the texts that projections copy, by which they know that the Functions host may have rewritten them. Without it, they read each source again |
 /// | `tombstone(struct DeletedRoom { … })` | the type of its tombstones, with these fields (by default the same ones; `= field` names another one, or an expression of `self`), the version, the memory and the time to live; `tombstone`, `deleted`, `replacing`, and `projection::LeavesTombstone` for children that are toggled or removed |
 /// | `tombstone(NoUser)` | a type of tombstones that is declared elsewhere |
+/// | `public(struct PublicRoom { … })` | the type that callers see, with these fields of the item, and its fields in queries as `PublicRoom::SELECT` and `PublicRoom::SHAPE`; `projection::PublicItem` |
+/// | `public(PublicRoom)` | the type of the flattened field, as the one that callers see |
 #[proc_macro_attribute]
 pub fn item(arguments: TokenStream, declaration: TokenStream) -> TokenStream {
     let item = item::expand(arguments.into(), declaration.into());

@@ -32,7 +32,7 @@ pub use crate::{
     },
     projection::{
         ChangeFeedItem, ContainerItem, Effect, IntegrityProjection, LeavesTombstone, Origin,
-        Projection, VersionedCopy,
+        Projection, PublicItem, VersionedCopy,
         aggregate::{self, Aggregate, AggregateProjection, Contribution},
         copies::{AuditedCopies, Copies, CopyProjection},
         fan_out::{

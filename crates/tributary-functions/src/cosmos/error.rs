@@ -123,7 +123,7 @@ impl StoreError {
     }
 
     /// Creates the error of a bug, of the store or of the app itself.
-    pub fn unexpected() -> Self {
+    pub(crate) fn unexpected() -> Self {
         Self::new(Reason::Unexpected, false)
     }
 

@@ -29,7 +29,7 @@ enum Tags {
 
 impl Conditions {
     /// Returns the condition of a command that only creates: `If-None-Match: *`.
-    pub fn only_create() -> Self {
+    pub(super) fn only_create() -> Self {
         Self { if_match: None, if_none_match: Some(Tags::Any) }
     }
 

@@ -1,7 +1,8 @@
 //! Commands on one item: the steps that all of them share.
 //!
-//! A handler takes an [`ItemCommand`]. Within [`retry`] it reads the slot under the id
-//! of the item, and asks the command for the next step:
+//! A handler takes an [`ItemCommand`]. [`ItemCommand::put_item`] and [`ItemCommand::delete_item`] are the
+//! whole of it for an item that remembers its commands. Otherwise the handler reads the slot under the id
+//! of the item within [`retry`], and asks the command for the next step:
 //!
 //! | command | method | next step |
 //! | --- | --- | --- |
@@ -22,9 +23,9 @@ use axum::{
 };
 use serde::Serialize;
 
-use super::{Actor, ApiError, Conditions, ItemResponse, check_confirmed, created, item};
+use super::{Actor, ApiError, Conditions, ItemResponse, check_confirmed, created, found, item};
 use crate::{
-    cosmos::{Attempt, StoreError, Stored, retry},
+    cosmos::{Attempt, Container, StoreError, Stored, retry},
     engines::{
         command::{DesiredItem, ItemSlot, PutStep, WrittenItem},
         counted_children::{
@@ -32,6 +33,7 @@ use crate::{
         },
         idempotency::{IdempotencyKey, RemembersCommands},
     },
+    projection::{ContainerItem, PublicItem},
     values::{CommandId, fresh_id},
 };
 
@@ -48,9 +50,88 @@ pub struct ItemCommand {
     pub id: CommandId,
     /// The conditions.
     pub conditions: Conditions,
+    /// The path of the request, which is that of the item.
+    path: String,
 }
 
 impl ItemCommand {
+    /// Creates a command that only creates an item, for a handler that says itself where the item is.
+    pub fn only_create(id: CommandId) -> Self {
+        Self { id, conditions: Conditions::only_create(), path: String::new() }
+    }
+
+    /// Carries out a `PUT` of the item with this partition key and id: two store requests. `edit` returns the
+    /// item with its new content, or `None` if it has that already. `create` returns the item in its first
+    /// version, or in the version after the tombstone that it replaces. The item remembers the command. It is
+    /// the body of the answer, and the path of a new one is the path of the request.
+    pub async fn put_item<
+        T: PublicItem + RemembersCommands,
+        C: Future<Output = Result<T, ApiError>>,
+    >(
+        &self,
+        container: &Container,
+        (partition, id): (&impl AsRef<str>, &impl AsRef<str>),
+        edit: impl Fn(&T) -> Result<Option<T>, ApiError>,
+        create: impl Fn(Option<T::Tombstone>) -> C,
+    ) -> Result<ItemResponse<T::Public>, ApiError> {
+        let answer = |stored: Stored<T>, is_new: bool| {
+            let public = stored.item.public();
+            WrittenItem { stored, is_new }.answer(&public, |_| self.path.clone())
+        };
+        retry(async |_| {
+            let (item, before, is_new) = match container.slot::<T>(partition, id).await? {
+                ItemSlot::Live(stored) if stored.item.knows(&self.id) => {
+                    let is_new =
+                        stored.item.was_created_by(&self.id) || stored.item.version() == Some(1);
+                    return Ok(answer(stored, is_new));
+                }
+                ItemSlot::Live(stored) => {
+                    self.conditions.check(Some(&stored.etag))?;
+                    let Some(item) = edit(&stored.item)? else {
+                        check_confirmed()?;
+                        return Ok(answer(stored, false));
+                    };
+                    (item, Some(stored.etag), false)
+                }
+                ItemSlot::Deleted(tombstone) => {
+                    self.conditions.check(None)?;
+                    (create(Some(tombstone.item)).await?, Some(tombstone.etag), true)
+                }
+                ItemSlot::Empty => {
+                    self.conditions.check(None)?;
+                    (create(None).await?, None, true)
+                }
+            };
+            let item = if item.knows(&self.id) { item } else { item.remembering(&self.id) };
+            Ok(answer(container.save(item, before.as_ref()).await?, is_new))
+        })
+        .await
+    }
+
+    /// Carries out a `DELETE` of the item with this partition key and id: two store requests. `tombstone`
+    /// returns the item's tombstone, or refuses, as for another caller than its owner.
+    pub async fn delete_item<T>(
+        &self,
+        container: &Container,
+        (partition, id): (&impl AsRef<str>, &impl AsRef<str>),
+        tombstone: impl Fn(&T) -> Result<T::Tombstone, ApiError>,
+    ) -> Result<StatusCode, ApiError>
+    where
+        T: ContainerItem<Tombstone: ContainerItem + RemembersCommands> + RemembersCommands,
+    {
+        retry(async |_| {
+            let slot = container.slot::<T>(partition, id).await?;
+            let Some(Stored { item, etag }) = self.delete(slot, T::NAME)? else {
+                return Ok(StatusCode::NO_CONTENT);
+            };
+            let tombstone = tombstone(&item)?;
+            self.conditions.check(Some(&etag))?;
+            container.save(tombstone.remembering(&self.id), Some(&etag)).await?;
+            Ok(StatusCode::NO_CONTENT)
+        })
+        .await
+    }
+
     /// Decides the next step of a command that puts an item into a slot, after checking its conditions if
     /// it is to create or to edit the item. An item that is as demanded needs no edit.
     pub fn put<T: RemembersCommands, D>(
@@ -211,6 +292,18 @@ impl<F: Family> CountedChildren<F> {
     }
 }
 
+impl Conditions {
+    /// Returns the answer to a reader of an item: the item, 304 if the reader has this state already, or 404
+    /// without one.
+    pub fn found<T: PublicItem>(
+        &self,
+        read: Option<Stored<T>>,
+    ) -> Result<ItemResponse<T::Public>, ApiError> {
+        let Stored { item, etag } = read.ok_or(ApiError::NotFound(T::NAME))?;
+        Ok(found(self, &item.public(), &etag))
+    }
+}
+
 impl<T> WrittenItem<T> {
     /// Returns the answer: 201 with the location of an item that was created, otherwise 200.
     pub fn answer<P: Serialize>(
@@ -233,7 +326,7 @@ impl<S: Sync> FromRequestParts<S> for ItemCommand {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
         let id = CommandId::from_request_parts(parts, state).await?;
         let conditions = Conditions::from_request_parts(parts, state).await?;
-        Ok(Self { id, conditions })
+        Ok(Self { id, conditions, path: parts.uri.path().to_owned() })
     }
 }
 

@@ -39,11 +39,9 @@ pub trait Copies: Send + Sync + 'static {
     /// Returns the copies of a change, each with its partition and id; tombstones have a time to live.
     fn copies_of(change: &Self::Change) -> Vec<VersionedCopy<Self::Copy>>;
 
-    /// Returns true if the Functions host may have rewritten a text of this change that is copied
-    /// ([`may_be_rewritten_by_host`](crate::values::may_be_rewritten_by_host)). Then the source is
-    /// read again. By default each source is: one point read for each change.
-    fn may_be_rewritten(_change: &Self::Change) -> bool {
-        true
+    /// Returns true if the source is to be read again, as [`ChangeFeedItem::may_be_rewritten`] says.
+    fn may_be_rewritten(change: &Self::Change) -> bool {
+        change.may_be_rewritten()
     }
 }
 

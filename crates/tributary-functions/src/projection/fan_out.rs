@@ -153,6 +153,11 @@ impl Continuation {
     pub fn origin(&self) -> Origin {
         Origin::new(&self.partition, &self.source_id, self.version)
     }
+
+    /// Returns false: no text of it is copied.
+    pub fn may_be_rewritten(&self) -> bool {
+        false
+    }
 }
 
 /// A target as it is to be written.

@@ -22,12 +22,21 @@ pub trait ChangeFeedItem: DeserializeOwned + Clone + Send + Sync + 'static {
     /// Returns the source of the change and its version, for a source and for its tombstone; `None` for
     /// all else.
     fn origin(&self) -> Option<Origin>;
+
+    /// Returns true if the Functions host may have rewritten a text of this change that is copied
+    /// ([`may_be_rewritten_by_host`]). Then a projection reads the source again: one point read. By default
+    /// it reads each source again.
+    fn may_be_rewritten(&self) -> bool {
+        true
+    }
 }
 
 /// A type of the items of a container. [`item`](macro@super::item) implements it.
 pub trait ContainerItem:
     Clone + Into<Self::Items> + TryFrom<Self::Items, Error = Self::Items>
 {
+    /// The word for such an item, in a 404.
+    const NAME: &'static str;
     /// The `enum` of all items of the container.
     type Items: Serialize + DeserializeOwned + Send + Sync;
     /// The type of its tombstones; the type itself if it leaves none.
@@ -46,6 +55,20 @@ pub trait ContainerItem:
         let (partition, id) = self.key();
         self.version().map(|version| Origin::new(partition, id, version))
     }
+
+    /// Returns true if a text that is copied may be rewritten, as [`ChangeFeedItem::may_be_rewritten`] does.
+    fn may_be_rewritten(&self) -> bool {
+        true
+    }
+}
+
+/// An item that callers see. [`item`](macro@super::item) implements it for a `public(…)`.
+pub trait PublicItem: ContainerItem {
+    /// The item as callers see it: the body of an answer.
+    type Public: Serialize;
+
+    /// Returns the item as callers see it.
+    fn public(&self) -> Self::Public;
 }
 
 /// An item that leaves a tombstone and may come back in its place. [`item`](macro@super::item) implements it for an

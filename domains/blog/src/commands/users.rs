@@ -20,7 +20,7 @@ pub async fn create_user(
     let id = actor.user_id().map_or_else(|| Uuid::now_v7().to_string(), str::to_owned);
     let id = UserId::parse(id).map_err(|error| ApiError::invalid("id", error.to_string()))?;
     let user = User::new(id, username);
-    let command = ItemCommand { id: command, conditions: Conditions::only_create() };
+    let command = ItemCommand::only_create(command);
     let written = retry(async |attempt: Attempt| {
         if attempt.answer_lost || actor.user_id().is_some() {
             match save(&blog, &user, &command, attempt).await {

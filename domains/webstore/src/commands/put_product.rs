@@ -66,7 +66,7 @@ impl PutProduct {
         store: &WebStore,
         attempt: Attempt,
     ) -> Result<WrittenItem<Product>, ApiError> {
-        let Self { id, command: ItemCommand { id: command, conditions }, .. } = self;
+        let Self { id, command: ItemCommand { id: command, conditions, .. }, .. } = self;
         let (category_id, follows) = self.target().clone();
         let slot = store.products.slot::<Product>(&category_id, id).await?;
         let (tombstone, etag) = match slot.put(command, attempt, &()) {

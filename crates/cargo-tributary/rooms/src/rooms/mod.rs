@@ -2,7 +2,7 @@
 //!
 //! | container | logical partition | items |
 //! | --- | --- | --- |
-//! | `rooms` | a room | the room, or the tombstone of a deleted one; its bookings, which the room counts |
+//! | `rooms` | a room | the room or its tombstone; its bookings, which the room counts |
 //! | `people` | a person | the person, and copies of the person's rooms, by the change feed |
 //! | `room-counts` | a person | the number of the person's rooms, by the change feed |
 //! | `newest-rooms` | `room` | the 10 newest rooms, by the change feed |
@@ -20,7 +20,9 @@ pub use self::{
         Booking, BookingId, DeletedRoom, Name, PeopleItem, Person, PersonId, Room, RoomId,
         RoomText, RoomsItem, Text,
     },
-    projections::{NamesInRooms, NewestRooms, RoomCopies, RoomCounts, RoomsIntegrity},
+    projections::{
+        BookingsOfDeletedRooms, NamesInRooms, NewestRooms, RoomCopies, RoomCounts, RoomsIntegrity,
+    },
 };
 
 /// The containers of the rooms in a database. Cloning is cheap.
@@ -69,11 +71,11 @@ impl Family for RoomFamily {
     }
 
     fn child_id(booking: &Booking) -> BookingId {
-        booking.public.id.clone()
+        booking.id.clone()
     }
 
     fn after(room: &Room, changes: &Changes<'_, Self>) -> Room {
-        room.counting(changes.count(room.public.booking_count, |_| true))
+        room.counting(changes.count(room.booking_count, |_| true))
     }
 
     fn is_created_once(_id: &BookingId) -> bool {
@@ -86,14 +88,15 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     let stores = Stores::new(context.cosmos);
     let Stores { rooms, people, counts, newest, .. } = stores.clone();
     let background = context.background;
+    let bookings = BookingsOfDeletedRooms(rooms.in_background());
     Ok(Domain {
-        http_functions: bind(functions::all(), &stores),
+        http_functions: bind(functions::table(), &stores),
         projections: vec![
             Arc::new(CopyProjection::<RoomCopies>::new(&rooms, &people)),
             Arc::new(AggregateProjection::<RoomCounts>::new(&rooms, &counts)),
             Arc::new(WindowProjection::<NewestRooms>::new(&rooms, &newest)),
             Arc::new(FanOutProjection::new(NamesInRooms, &people, &rooms, background)),
-            Arc::new(RoomsIntegrity::new(&stores, background)),
+            Arc::new(RoomsIntegrity::new(bookings, &people, background)),
         ],
         containers: vec![rooms, people, counts, newest],
         ..Domain::new("rooms")

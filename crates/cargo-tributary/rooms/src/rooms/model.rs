@@ -1,7 +1,5 @@
 //! Rooms, bookings and people as they are stored.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use tributary_functions::prelude::*;
 
 checked_text!(
@@ -51,25 +49,19 @@ pub enum RoomsItem {
 }
 
 /// A room.
-#[item(RoomsItem, id = room_id, version, created_by, former_owners(former = person_id), tombstone(struct DeletedRoom {
-    id: String,
-    room_id: RoomId,
-    person_id: PersonId,
-    /// The creation date of the deleted room: a room in its place is newer.
-    room_date: Timestamp = creation_date,
-}))]
+#[item(
+    RoomsItem, id = room_id, version, created_by, former_owners(former = person_id),
+    texts(title, person_name),
+    public(
+        /// A room as the API shows it, with the name of its person.
+        struct PublicRoom {
+            id, room_id, person_id, person_name, title, booking_count, creation_date
+        }
+    ),
+    // A room in the place of the deleted one is newer.
+    tombstone(struct DeletedRoom { id, room_id, person_id, room_date: Timestamp = creation_date })
+)]
 pub struct Room {
-    #[serde(flatten)]
-    pub public: PublicRoom,
-    /// The version of the person that `personName` was taken from.
-    pub person_version: u64,
-}
-
-/// A room as the API shows it, with the name of its person.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "Room")]
-pub struct PublicRoom {
     /// Equal to `roomId`, but in copies, which may need an id of their own.
     #[schemars(with = "RoomId")]
     pub id: String,
@@ -79,27 +71,23 @@ pub struct PublicRoom {
     pub title: Text,
     pub booking_count: u64,
     pub creation_date: Timestamp,
+    /// The version of the person that `personName` was taken from.
+    pub person_version: u64,
 }
 
 /// A booking of a room.
-#[item(RoomsItem, partition = room_id, id = id)]
+#[item(RoomsItem, partition = room_id, id = id, public(
+    /// A booking as the API shows it.
+    struct PublicBooking { id, room_id, person_id, purpose, creation_date }
+))]
 pub struct Booking {
-    #[serde(flatten)]
-    pub public: PublicBooking,
-    /// The version of the room that counted the booking first; 0 until one has.
-    pub room_version: u64,
-}
-
-/// A booking as the API shows it.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "Booking")]
-pub struct PublicBooking {
     pub id: BookingId,
     pub room_id: RoomId,
     pub person_id: PersonId,
     pub purpose: Purpose,
     pub creation_date: Timestamp,
+    /// The version of the room that counted the booking first; 0 until one has.
+    pub room_version: u64,
 }
 
 /// An item of the container `people`: a person, and copies of rooms.
@@ -111,17 +99,17 @@ pub enum PeopleItem {
     DeletedRoom(DeletedRoom),
 }
 
-/// The copy of a room.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// The copy of a room, in the version of the room.
+#[item(PeopleItem, partition = person_id, id = id, version)]
 pub struct RoomCopy {
     #[serde(flatten)]
     pub public: PublicRoom,
-    /// The version of the room.
-    pub version: u64,
 }
 
-#[item(PeopleItem, id = person_id, version)]
+#[item(PeopleItem, id = person_id, version, public(
+    /// A person as the API shows one.
+    struct PublicPerson { person_id, name }
+))]
 pub struct Person {
     pub id: PersonId,
     pub person_id: PersonId,
@@ -139,7 +127,8 @@ impl Person {
 }
 
 impl Room {
-    /// Returns a new room, in the place of a deleted one if there was one; `None` if that had too many owners.
+    /// Returns a new room, in the place of a deleted one if there was one; `None` if that had too
+    /// many owners.
     pub fn new(
         room_id: RoomId,
         title: &Text,
@@ -147,63 +136,38 @@ impl Room {
         before: Option<&DeletedRoom>,
         command: &CommandId,
     ) -> Option<Self> {
+        let id = room_id.to_string();
+        let Person { person_id, name, version, .. } = person.clone();
         let now = Timestamp::now();
-        let public = PublicRoom {
-            id: room_id.to_string(),
-            room_id,
-            person_id: person.person_id.clone(),
-            person_name: person.name.clone(),
-            title: title.clone(),
-            booking_count: 0,
-            creation_date: before.map_or(now, |before| now.max(before.room_date.next())),
-        };
-        Self::first(public, person.version, command).replacing(before)
+        let date = before.map_or(now, |before| now.max(before.room_date.next()));
+        Self::first(id, room_id, person_id, name, title.clone(), 0, date, version, command)
+            .replacing(before)
     }
 
-    pub fn edited(&self, title: &Text, command: &CommandId) -> Self {
-        let mut room = self.next().remembering(command);
-        room.public.title = title.clone();
-        room
+    pub fn retitled(&self, title: &Text) -> Self {
+        Self { title: title.clone(), ..self.next() }
     }
 
     pub fn renamed(&self, person: &Person) -> Self {
-        let mut room = Self { person_version: person.version, ..self.next() };
-        room.public.person_name = person.name.clone();
-        room
+        let (person_name, person_version) = (person.name.clone(), person.version);
+        Self { person_name, person_version, ..self.next() }
     }
 
     pub fn counting(&self, booking_count: u64) -> Self {
-        let mut room = self.next();
-        room.public.booking_count = booking_count;
-        room
+        Self { booking_count, ..self.next() }
     }
 
     /// Returns the copy of the room under this id.
     pub fn copy(&self, id: String) -> RoomCopy {
-        RoomCopy { public: PublicRoom { id, ..self.public.clone() }, version: self.version }
-    }
-}
-
-impl DeletedRoom {
-    /// Returns the tombstone of the copy beside a person.
-    pub fn copy(&self, id: &str, person_id: PersonId, version: u64) -> Self {
-        let (recent, former) = Default::default();
-        Self { id: id.to_owned(), person_id, version, recent, former, ..self.clone() }
+        RoomCopy { public: PublicRoom { id, ..self.public() }, version: self.version }
     }
 }
 
 impl Booking {
     /// Returns a booking that is still to be counted.
-    pub fn new(room_id: &RoomId, id: BookingId, text: BookingText) -> Self {
+    pub fn new(room_id: RoomId, id: BookingId, text: BookingText) -> Self {
         let BookingText { person_id, purpose } = text;
-        let room_id = room_id.clone();
         let creation_date = Timestamp::now();
-        let public = PublicBooking { id, room_id, person_id, purpose, creation_date };
-        Self { public, room_version: 0 }
-    }
-
-    pub fn has_text_of(&self, other: &Self) -> bool {
-        let [own, other] = [&self.public, &other.public];
-        own.person_id == other.person_id && own.purpose == other.purpose
+        Self { id, room_id, person_id, purpose, creation_date, room_version: 0 }
     }
 }

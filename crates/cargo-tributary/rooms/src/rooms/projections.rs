@@ -3,25 +3,10 @@
 
 use tributary_functions::{
     prelude::*,
-    projection::{
-        Background, Effect, Projection,
-        copies::AuditedCopies,
-        fan_out::older_copies,
-        removal::{Removal, remove_for_a_slice},
-        window::Window,
-    },
+    projection::{fan_out::older_copies, removal::Removal, window::Window},
 };
 
-use super::{
-    DeletedRoom, PeopleItem, Person, PersonId, Room, RoomId, RoomsItem, Stores, model::RoomCopy,
-};
-
-fn may_be_rewritten(change: &RoomsItem) -> bool {
-    let RoomsItem::Room(room) = change else { return false };
-    [&room.public.title, &room.public.person_name]
-        .into_iter()
-        .any(|text| may_be_rewritten_by_host(text.as_str()))
-}
+use super::model::{DeletedRoom, PeopleItem, Person, PersonId, Room, RoomCopy, RoomId, RoomsItem};
 
 /// The rooms beside their people.
 pub struct RoomCopies;
@@ -48,26 +33,11 @@ impl Copies for RoomCopies {
         let live = live.map(|room| (room.copy(id.clone()).into(), room.version));
         let owner = (deleted.person_id.as_str(), deleted.version);
         VersionedCopy::of_owners(&id, (owner, live), &deleted.former, |person, version| {
-            let person = PersonId::parse(person.to_owned()).ok()?;
-            Some(deleted.copy(&id, person, version).into())
+            let person_id = PersonId::parse(person.to_owned()).ok()?;
+            let (recent, former) = Default::default();
+            let id = id.clone();
+            Some(DeletedRoom { id, person_id, version, recent, former, ..deleted.clone() }.into())
         })
-    }
-
-    fn may_be_rewritten(change: &RoomsItem) -> bool {
-        may_be_rewritten(change)
-    }
-}
-
-impl AuditedCopies for RoomCopies {
-    const PARTITION_KEY: &'static str = "personId";
-
-    fn source(copy: &PeopleItem) -> Option<(String, String)> {
-        let room = match copy {
-            PeopleItem::Room(copy) => &copy.public.room_id,
-            PeopleItem::DeletedRoom(tombstone) => &tombstone.room_id,
-            PeopleItem::Person(_) | PeopleItem::Renaming(_) => return None,
-        };
-        Some((room.to_string(), room.to_string()))
     }
 }
 
@@ -79,10 +49,8 @@ impl Aggregate for RoomCounts {
     type Change = RoomsItem;
 
     fn contributions(change: &RoomsItem) -> impl IntoIterator<Item = Contribution> {
-        match change {
-            RoomsItem::Room(room) => Some(Contribution::new(room.public.person_id.as_str(), 1)),
-            RoomsItem::DeletedRoom(_) | RoomsItem::Booking(_) => None,
-        }
+        let RoomsItem::Room(room) = change else { return None };
+        Some(Contribution::new(room.person_id.as_str(), 1))
     }
 }
 
@@ -102,15 +70,11 @@ impl Window for NewestRooms {
     }
 
     fn creation_date(room: &Room) -> Timestamp {
-        room.public.creation_date
+        room.creation_date
     }
 
     fn copy(room: &Room) -> RoomCopy {
-        room.copy(room.public.id.clone())
-    }
-
-    fn may_be_rewritten(change: &RoomsItem) -> bool {
-        may_be_rewritten(change)
+        room.copy(room.id.clone())
     }
 }
 
@@ -129,20 +93,29 @@ impl FanOut for NamesInRooms {
 
     fn update(target: &RoomsItem, person: &Person) -> Option<Update<RoomsItem>> {
         let RoomsItem::Room(room) = target else { return None };
-        let is_older =
-            room.public.person_id == person.person_id && room.person_version < person.version;
+        let is_older = room.person_id == person.person_id && room.person_version < person.version;
         is_older.then(|| Update::from_item(room.renamed(person).into())).flatten()
     }
 }
 
-/// The bookings that the deleted rooms of a container have left.
-pub(super) struct BookingsOfDeletedRooms<'a>(pub(super) &'a Container);
+/// A room that is created during a rename has the old name.
+impl Repairs for NamesInRooms {
+    const REPAIRS: &'static str = "RoomsIntegrity";
 
-impl Removal for BookingsOfDeletedRooms<'_> {
+    fn copied(target: &RoomsItem) -> Option<Origin> {
+        let RoomsItem::Room(room) = target else { return None };
+        Some(Origin::root(&room.person_id, room.person_version))
+    }
+}
+
+/// The bookings that the deleted rooms of a container have left.
+pub struct BookingsOfDeletedRooms(pub Container);
+
+impl Removal for BookingsOfDeletedRooms {
     type Tombstone = DeletedRoom;
 
     fn container(&self) -> &Container {
-        self.0
+        &self.0
     }
 
     fn children(tombstone: &DeletedRoom, at_most: u32) -> Result<Query, StoreError> {
@@ -156,42 +129,6 @@ impl Removal for BookingsOfDeletedRooms<'_> {
     }
 }
 
-/// Repairs the names in rooms that were created during a rename, and removes the bookings of deleted
-/// rooms.
-pub struct RoomsIntegrity {
-    rooms: Container,
-    names: RepairProjection<NamesInRooms>,
-    background: Background,
-}
-
-impl RoomsIntegrity {
-    pub fn new(stores: &Stores, background: &Background) -> Self {
-        let names = RepairProjection::new(&stores.people, &stores.rooms);
-        Self { rooms: stores.rooms.clone(), names, background: background.clone() }
-    }
-}
-
-impl Projection for RoomsIntegrity {
-    const FUNCTION: &'static str = "RoomsIntegrity";
-    type Change = RoomsItem;
-
-    fn container(&self) -> &Container {
-        &self.rooms
-    }
-
-    async fn apply(&self, change: &RoomsItem) -> Result<Effect, StoreError> {
-        match change {
-            RoomsItem::Room(room) => {
-                let copied = Origin::root(&room.public.person_id, room.person_version);
-                let id = room.public.room_id.as_str();
-                self.names.repair(&copied, (id, id)).await
-            }
-            RoomsItem::DeletedRoom(tombstone) => {
-                let rooms = self.rooms.in_background();
-                let bookings = BookingsOfDeletedRooms(&rooms);
-                remove_for_a_slice(&bookings, &self.background, tombstone).await
-            }
-            RoomsItem::Booking(_) => Ok(Effect::Unchanged),
-        }
-    }
-}
+/// Repairs the names in rooms that were created during a rename, and removes the bookings of
+/// deleted rooms.
+pub type RoomsIntegrity = IntegrityProjection<NamesInRooms, BookingsOfDeletedRooms>;

@@ -14,8 +14,8 @@ use tributary_functions::{
 use tributary_testing::proof::{self, Sources, Targets};
 
 use my_app::rooms::{
-    DeletedRoom, NamesInRooms, NewestRooms, PeopleItem, Person, PersonId, Room, RoomCopies,
-    RoomCounts, RoomId, RoomsIntegrity, RoomsItem, Stores, Text,
+    BookingsOfDeletedRooms, DeletedRoom, NamesInRooms, NewestRooms, PeopleItem, Person, PersonId,
+    Room, RoomCopies, RoomCounts, RoomId, RoomsIntegrity, RoomsItem, Text,
 };
 
 use crate::App;
@@ -35,7 +35,7 @@ fn new_room(id: RoomId, owner: &Person, before: Option<&DeletedRoom>) -> Room {
 }
 
 fn edited(room: &Room) -> Room {
-    room.edited(&text(&format!("Title {}", room.version)), &CommandId::fresh())
+    room.retitled(&text(&format!("Title {}", room.version)))
 }
 
 /// Rooms, as the commands write them.
@@ -146,8 +146,9 @@ fn the_newest_rooms_end_as_their_definition_says() {
 
 #[test]
 fn names_end_as_the_people_have_them() {
-    let repairs = |cosmos: &_, background: &_| -> Arc<dyn AnyProjection> {
-        Arc::new(RoomsIntegrity::new(&Stores::new(cosmos), background))
+    let repairs = |cosmos: &Arc<Cosmos>, background: &_| -> Arc<dyn AnyProjection> {
+        let [people, rooms] = ["people", "rooms"].map(|id| cosmos.container(id));
+        Arc::new(RoomsIntegrity::new(BookingsOfDeletedRooms(rooms), &people, background))
     };
     proof::fan_out::<RoomsOfPeople>(names, repairs).unwrap();
 }

@@ -14,12 +14,8 @@ impl Aggregate for GardenToolCounts {
     type Change = GardenToolsItem;
 
     fn contributions(change: &GardenToolsItem) -> impl IntoIterator<Item = Contribution> {
-        match change {
-            GardenToolsItem::GardenTool(item) => {
-                Some(Contribution::new(item.public.club_member_id.as_str(), 1))
-            }
-            GardenToolsItem::DeletedGardenTool(_) => None,
-        }
+        let GardenToolsItem::GardenTool(garden_tool) = change else { return None };
+        Some(Contribution::new(garden_tool.club_member_id.as_str(), 1))
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use tributary_functions::values::CommandId;
 use tributary_testing::{
     budget::budget,
     checks::{self, RepeatableCommand},
@@ -84,27 +83,23 @@ impl Sources for GardenTools {
     const PARTITION_KEY: &'static str = "clubMemberId";
 
     fn write(&mut self, source: u8, partition: u8) -> Value {
-        let key = (
-            ClubMemberId::parse(format!("o{partition}")).unwrap(),
-            GardenToolId::parse(format!("a{source}")).unwrap(),
-        );
+        let club_member = ClubMemberId::parse(format!("o{partition}")).unwrap();
+        let id = GardenToolId::parse(format!("a{source}")).unwrap();
+        let key = (&club_member, &id);
         let name = GardenToolName::parse("A".to_owned()).unwrap();
-        let command = CommandId::fresh();
         let item = match self.0.get(&(source, partition)) {
-            Some(GardenToolsItem::GardenTool(item)) => item.edited(name, &command),
+            Some(GardenToolsItem::GardenTool(item)) => item.renamed(name),
             Some(GardenToolsItem::DeletedGardenTool(before)) => {
-                GardenTool::new(key, name, Some(before), &command)
+                GardenTool::new(key, name).replacing(Some(before))
             }
-            None => GardenTool::new(key, name, None, &command),
+            None => GardenTool::new(key, name),
         };
         self.keep((source, partition), item.into())
     }
 
     fn delete(&mut self, source: u8) -> Option<Value> {
         let (key, tombstone) = self.0.iter().find_map(|(key, item)| match item {
-            GardenToolsItem::GardenTool(item) if key.0 == source => {
-                Some((*key, item.deleted(&CommandId::fresh())))
-            }
+            GardenToolsItem::GardenTool(item) if key.0 == source => Some((*key, item.tombstone())),
             _ => None,
         })?;
         Some(self.keep(key, tombstone.into()))

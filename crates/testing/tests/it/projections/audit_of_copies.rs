@@ -1,10 +1,26 @@
 //! The audit of copies, from their definition.
 
 use serde_json::json;
-use tributary_functions::audit::Audit;
+use tributary_functions::{audit::Audit, projection::copies::AuditedCopies};
 use tributary_testing::audits::findings;
 
-use crate::{World, given, rooms::RoomCopies};
+use crate::{
+    World, given,
+    rooms::{PeopleItem, RoomCopies},
+};
+
+impl AuditedCopies for RoomCopies {
+    const PARTITION_KEY: &'static str = "personId";
+
+    fn source(copy: &PeopleItem) -> Option<(String, String)> {
+        let room = match copy {
+            PeopleItem::Room(copy) => &copy.public.room_id,
+            PeopleItem::DeletedRoom(tombstone) => &tombstone.room_id,
+            PeopleItem::Person(_) | PeopleItem::Renaming(_) => return None,
+        };
+        Some((room.to_string(), room.to_string()))
+    }
+}
 
 async fn audited(world: &World, repair: bool) -> Vec<String> {
     let cosmos = World::cosmos(&world.endpoint).await;

@@ -100,10 +100,10 @@ pub trait Window: Send + Sync + 'static {
     /// Returns the copy of a source.
     fn copy(source: &Self::Source) -> Self::Copy;
 
-    /// Returns true if the Functions host may have rewritten a text of this change that is copied
-    /// ([`may_be_rewritten_by_host`](crate::values::may_be_rewritten_by_host)). Then the source is
-    /// read again.
-    fn may_be_rewritten(change: &Self::Change) -> bool;
+    /// Returns true if the source is to be read again, as [`ChangeFeedItem::may_be_rewritten`] says.
+    fn may_be_rewritten(change: &Self::Change) -> bool {
+        change.may_be_rewritten()
+    }
 
     /// Returns the query of at most so many of the newest sources, in any order among those of one
     /// millisecond.

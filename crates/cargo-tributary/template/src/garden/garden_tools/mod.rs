@@ -1,8 +1,5 @@
-//! The garden tools of a club member.
-//!
-//! | container | logical partition | items |
-//! | --- | --- | --- |
-//! | `garden-tools` | a club member | its garden tools, and tombstones of deleted ones |
+//! The garden tools of a club member, in the container `garden-tools`. A logical partition has the
+//! garden tools of one club member, and the tombstones of deleted ones.
 
 mod commands;
 mod model;

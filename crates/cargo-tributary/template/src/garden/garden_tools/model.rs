@@ -1,7 +1,5 @@
 //! The stored items of garden tools, and the rules of their values.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use tributary_functions::{engines::name_list::sort_key, prelude::*};
 
 checked_text!(
@@ -27,51 +25,30 @@ pub enum GardenToolsItem {
 }
 
 /// A garden tool, with its version and its latest commands.
-#[item(GardenToolsItem, partition = club_member_id, id = id, version, recent, tombstone(struct DeletedGardenTool {
-    /// The id of the garden tool.
-    id: GardenToolId,
-    /// The partition key.
-    club_member_id: ClubMemberId,
-}))]
+#[item(GardenToolsItem, partition = club_member_id, id = id, version, recent, public(
+    /// A garden tool as callers see it.
+    struct PublicGardenTool { id, club_member_id, name }
+), tombstone(struct DeletedGardenTool { id, club_member_id }))]
 pub struct GardenTool {
-    /// The part that callers see.
-    #[serde(flatten)]
-    pub public: PublicGardenTool,
-    /// The name, as lists sort it.
-    sort_name: String,
-}
-
-/// A garden tool as callers see it.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "GardenTool")]
-pub struct PublicGardenTool {
     /// The id.
     pub id: GardenToolId,
     /// The partition key.
     pub club_member_id: ClubMemberId,
     /// The name.
     pub name: GardenToolName,
+    /// The name, as lists sort it.
+    sort_name: String,
 }
 
 impl GardenTool {
-    /// Creates a garden tool; `before` is the tombstone of a deleted one with its id.
-    pub fn new(
-        (club_member_id, id): (ClubMemberId, GardenToolId),
-        name: GardenToolName,
-        before: Option<&DeletedGardenTool>,
-        command: &CommandId,
-    ) -> Self {
+    /// Creates a garden tool.
+    pub fn new((club_member, id): (&ClubMemberId, &GardenToolId), name: GardenToolName) -> Self {
         let sort_name = sort_key(name.as_str());
-        let public = PublicGardenTool { id, club_member_id, name };
-        Self::first(public, sort_name).replacing(before).remembering(command)
+        Self::first(id.clone(), club_member.clone(), name, sort_name)
     }
 
     /// Returns the garden tool with another name.
-    pub fn edited(&self, name: GardenToolName, command: &CommandId) -> Self {
-        let mut edited = self.next();
-        edited.sort_name = sort_key(name.as_str());
-        edited.public.name = name;
-        edited.remembering(command)
+    pub fn renamed(&self, name: GardenToolName) -> Self {
+        Self { sort_name: sort_key(name.as_str()), name, ..self.next() }
     }
 }

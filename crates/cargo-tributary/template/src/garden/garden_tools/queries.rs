@@ -13,18 +13,16 @@ pub(super) async fn get_garden_tool(
     Params((club_member, id)): Params<(ClubMemberId, GardenToolId)>,
     conditions: Conditions,
 ) -> Result<ItemResponse<PublicGardenTool>, ApiError> {
-    let garden_tool = garden_tools.item::<GardenTool>(&club_member, &id).await?;
-    let garden_tool = garden_tool.ok_or(ApiError::NotFound("garden tool"))?;
-    Ok(http::found(&conditions, &garden_tool.item.public, &garden_tool.etag))
+    conditions.found(garden_tools.item::<GardenTool>(&club_member, &id).await?)
 }
 
 const GARDEN_TOOLS: NameList = NameList {
     key: "clubMemberId",
     kind: ("type", "gardenTool"),
-    select: "c.id, c.clubMemberId, c.name",
+    select: PublicGardenTool::SELECT,
 };
 
-/// Returns a page of the garden tools of a club member, by name: one query in the logical partition.
+/// Returns a page of the garden tools of a club member, by name: one query in one partition.
 pub(super) async fn list_garden_tools(
     State(garden_tools): State<Container>,
     Params(club_member): Params<ClubMemberId>,
