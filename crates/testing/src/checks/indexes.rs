@@ -290,12 +290,15 @@ impl Lookup {
         let mut equal = BTreeSet::new();
         let mut others = BTreeSet::new();
         let mut depth = 0;
-        for pair in words[filter_at..order_at].windows(2) {
+        for (n, pair) in words[filter_at..order_at].windows(2).enumerate() {
             match pair[0] {
                 "(" => depth += 1,
                 ")" => depth -= 1,
                 word => {
-                    let Some(path) = path_of(word) else { continue };
+                    let Some(mut path) = path_of(word) else { continue };
+                    if words[..filter_at + n].ends_with(&["ARRAY_CONTAINS", "("]) {
+                        path.push_str("/[]");
+                    }
                     let of = if depth == 0 && pair[1] == "=" { &mut equal } else { &mut others };
                     of.insert(path);
                 }
@@ -332,6 +335,8 @@ mod tests {
         let equal = paths(&["tags/[]/id"]);
         let others = paths(&["tags/[]/version"]);
         assert_eq!(Lookup::from_query(text), Lookup { equal, others, order: Vec::new() });
+        let text = "SELECT * FROM c WHERE ARRAY_CONTAINS(c.tags, @tag) AND ARRAY_CONTAINS(@all, c.a)";
+        assert_eq!(Lookup::from_query(text).others, paths(&["a", "tags/[]"]));
     }
 
     #[test]

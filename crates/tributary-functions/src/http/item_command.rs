@@ -50,6 +50,13 @@ pub struct ItemCommand {
     pub conditions: Conditions,
 }
 
+/// A command of an API whose callers make no conditions.
+impl From<CommandId> for ItemCommand {
+    fn from(id: CommandId) -> Self {
+        Self { id, conditions: Conditions::default() }
+    }
+}
+
 impl ItemCommand {
     /// Decides the next step of a command that puts an item into a slot, after checking its conditions if
     /// it is to create or to edit the item. An item that is as demanded needs no edit.
