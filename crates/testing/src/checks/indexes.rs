@@ -272,7 +272,7 @@ struct Lookup {
 impl Lookup {
     fn from_query(text: &str) -> Self {
         // `c["value"]` is the property that `c.value` would name, were it no word of SQL.
-        let spaced = text.replace("[\"", ".").replace("\"]", "");
+        let spaced = text.replace(['"'], "'").replace("['", ".").replace("']", "");
         let spaced = spaced.replace('(', " ( ").replace(')', " ) ").replace(',', " , ");
         let words: Vec<&str> = spaced.split_whitespace().collect();
         let order_at = words.iter().position(|word| *word == "ORDER").unwrap_or(words.len());
@@ -335,7 +335,8 @@ mod tests {
         let equal = paths(&["tags/[]/id"]);
         let others = paths(&["tags/[]/version"]);
         assert_eq!(Lookup::from_query(text), Lookup { equal, others, order: Vec::new() });
-        let text = "SELECT * FROM c WHERE ARRAY_CONTAINS(c.tags, @tag) AND ARRAY_CONTAINS(@all, c.a)";
+        let text =
+            "SELECT * FROM c WHERE ARRAY_CONTAINS(c.tags, @tag) AND ARRAY_CONTAINS(@all, c.a)";
         assert_eq!(Lookup::from_query(text).others, paths(&["a", "tags/[]"]));
     }
 

@@ -236,19 +236,28 @@ pub struct OffsetPage<F = ()> {
 }
 
 impl<F> OffsetPage<F> {
-    /// Returns the page of a query of one logical partition, which has an order and neither `TOP` nor `OFFSET`: one
-    /// store request. Unreadable items are left out, so a page may have fewer items than its limit.
+    /// Returns the page of a list in one logical partition, and the number of all of its items: two store
+    /// requests. Unreadable items are left out, so a page may have fewer items than its limit.
+    ///
+    /// The list is SQL: the properties of an item `c`, the filter, and an order that tells any two items apart.
+    /// `values` has the parameters of the filter.
     pub async fn read<T: DeserializeOwned>(
         &self,
         container: &Container,
         partition: &str,
-        query: Query,
-    ) -> Result<Vec<T>, StoreError> {
-        let query = query.append_text(" OFFSET @offset LIMIT @limit");
-        let query = query.with_parameter("@offset", self.offset)?;
-        let query = query.with_parameter("@limit", self.limit)?;
-        let rows = container.query_rows(query, Scope::Partition(partition), self.limit).await?;
-        Ok(rows.into_iter().flatten().collect())
+        [shape, filter, order]: [&str; 3],
+        values: Query,
+    ) -> Result<(Vec<T>, u64), StoreError> {
+        let scope = Scope::Partition(partition);
+        let count = format!("SELECT VALUE COUNT(1) FROM c WHERE {filter}");
+        let count: Vec<u64> = container.query(values.clone().with_text(count), scope, 1).await?;
+        let page = format!(
+            "SELECT {shape} FROM c WHERE {filter} ORDER BY {order} OFFSET @offset LIMIT @limit"
+        );
+        let page = values.with_text(page).with_parameter("@offset", self.offset)?;
+        let page = page.with_parameter("@limit", self.limit)?;
+        let rows = container.query_rows(page, scope, self.limit).await?;
+        Ok((rows.into_iter().flatten().collect(), count.into_iter().sum()))
     }
 }
 

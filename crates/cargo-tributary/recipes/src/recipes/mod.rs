@@ -22,15 +22,14 @@ use tributary_functions::{
     prelude::*,
 };
 
-use self::{model::Claim, passwords::Passwords};
 pub use self::{
     errors::Errors,
-    model::{
-        CardsItem, DeletedRecipe, Favorite, NewRecipe, NoUser, Recipe, RecipeEdit, RecipesItem,
-        Slug, Steps, Summary, Tag, Title, User, Username, UsersItem,
-    },
-    projections::{LIST, RecipeCards, TagCounts},
+    projections::{RecipeCards, TagCounts},
     tokens::{Tokens, sign_in},
+};
+use self::{
+    model::{Claim, Favorite, Recipe, RecipesItem, Slug, User, Username, UsersItem},
+    passwords::Passwords,
 };
 
 /// The containers and what else the handlers share. Cloning is cheap.
@@ -86,7 +85,7 @@ const TAKEN: ApiError =
     ApiError::Conflict("Another user has this name or this e-mail address. Choose another one.");
 
 impl UniqueValue for Stores {
-    const ID: &'static str = Claim::ID;
+    const ID: &'static str = "claim";
     type Item = UsersItem;
     type Owner = Username;
 
@@ -95,7 +94,9 @@ impl UniqueValue for Stores {
     }
 
     fn item(key: &str, reserved: &ValueReservation<Username>) -> UsersItem {
-        Claim::new(key, reserved).into()
+        let ValueReservation { owner, since } = reserved.clone();
+        let id = Self::ID.to_owned();
+        Claim { id, username: key.to_owned(), owner, since, ttl: None }.into()
     }
 
     fn reserved(item: &UsersItem) -> Option<ValueReservation<Username>> {
@@ -109,7 +110,8 @@ impl UniqueValue for Stores {
     }
 
     fn no_owner(owner: &Username) -> UsersItem {
-        NoUser::new(owner).into()
+        let [id, username] = [owner; 2].map(ToString::to_string);
+        Claim { id, username, owner: owner.clone(), since: None, ttl: Some(24 * 60 * 60) }.into()
     }
 }
 
@@ -133,11 +135,11 @@ impl Family for RecipeFamily {
     }
 
     fn child_id(favorite: &Favorite) -> String {
-        Favorite::id(&favorite.username)
+        favorite.id.clone()
     }
 
     fn after(recipe: &Recipe, changes: &Changes<'_, Self>) -> Recipe {
-        recipe.with_favorites(changes.count(recipe.public.favorites_count, |_| true))
+        recipe.with_favorites(changes.count(recipe.card.favorites_count, |_| true))
     }
 }
 

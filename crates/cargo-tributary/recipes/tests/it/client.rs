@@ -3,7 +3,7 @@
 use tributary_functions::config::Settings;
 use tributary_testing::Answer;
 
-use my_app::recipes::{Errors, Tokens, Username};
+use my_app::recipes::{Errors, Tokens, model::Username};
 
 /// Returns the headers of a user, registered or not.
 pub(crate) fn sign_in(user: &str) -> Vec<(&'static str, String)> {

@@ -8,8 +8,8 @@ use tributary_functions::values::CommandId;
 use tributary_testing::proof::{self, Sources};
 
 use my_app::recipes::{
-    NewRecipe, Recipe, RecipeCards, RecipeEdit, RecipesItem, Slug, Steps, Summary, Tag, TagCounts,
-    Title, Username,
+    RecipeCards, TagCounts,
+    model::{Recipe, RecipeText, RecipesItem, Slug, Steps, Summary, Tag, Title, Username},
 };
 
 use crate::App;
@@ -22,17 +22,21 @@ fn tags(owner: u8) -> Vec<Tag> {
     (0..owner).map(|n| Tag::parse(format!("tag{n}")).unwrap()).collect()
 }
 
-fn new_recipe(source: u8, owner: u8) -> Recipe {
-    let new = NewRecipe {
-        title: Title::parse(format!("Recipe {source}")).unwrap(),
+fn text(title: String, owner: u8) -> RecipeText {
+    RecipeText {
+        title: Title::parse(title).unwrap(),
         description: Summary::parse("D".to_owned()).unwrap(),
         body: Steps::parse("B".to_owned()).unwrap(),
         tag_list: tags(owner),
-    };
+    }
+}
+
+fn new_recipe(source: u8, owner: u8) -> Recipe {
     let cook = Username::parse("ann".to_owned()).unwrap();
-    let mut recipe = Recipe::new(new, cook, &CommandId::fresh()).unwrap();
+    let text = text(format!("Recipe {source}"), owner);
+    let mut recipe = Recipe::new(text, cook, &CommandId::fresh()).unwrap();
     recipe.id = Slug::parse(format!("recipe{source}")).unwrap();
-    recipe.public.slug = recipe.id.clone();
+    recipe.card.slug = recipe.id.clone();
     recipe
 }
 
@@ -44,13 +48,9 @@ impl Sources for RecipeWriter {
 
     fn write(&mut self, source: u8, owner: u8) -> Value {
         let recipe = match self.0.get(&source) {
-            Some(RecipesItem::Recipe(recipe)) => recipe.edited(&RecipeEdit {
-                title: Some(Title::parse(format!("Title {}", recipe.version)).unwrap()),
-                description: None,
-                body: None,
-                has_tag_list: true,
-                tag_list: tags(owner),
-            }),
+            Some(RecipesItem::Recipe(recipe)) => {
+                recipe.edited(&text(format!("Title {}", recipe.version), owner))
+            }
             Some(RecipesItem::DeletedRecipe(before)) => {
                 new_recipe(source, owner).replacing(Some(before))
             }

@@ -12,15 +12,16 @@ use tributary_functions::{
 
 use super::name_of;
 use crate::recipes::{
-    LIST, Stores, Tag, Username,
-    model::{PublicCard, User},
+    Stores,
+    model::{Card, Tag, User, Username},
+    projections::LIST,
 };
 
 /// A page of recipes, and the number of all that the filter selects.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RecipesBody {
-    recipes: Vec<PublicCard>,
+    recipes: Vec<Card>,
     recipes_count: u64,
 }
 
@@ -52,15 +53,39 @@ pub(super) async fn list_recipes(
     State(stores): State<Stores>,
     page: OffsetPage<RecipeFilter>,
 ) -> Result<Json<RecipesBody>, ApiError> {
-    let mut cards = CardQuery::default();
-    if let Some(tag) = &page.filter.tag {
-        cards = cards.and("ARRAY_CONTAINS(c.tagList, @tag)", "@tag", tag)?;
+    let RecipeFilter { tag, cook } = &page.filter;
+    let mut filter = CARDS.to_owned();
+    let mut values = Query::from("");
+    if let Some(tag) = tag {
+        filter += " AND ARRAY_CONTAINS(c.tagList, @tag)";
+        values = values.with_parameter("@tag", tag)?;
     }
-    if let Some(cook) = &page.filter.cook {
-        cards = cards.and("c.cook = @cook", "@cook", cook)?;
+    if let Some(cook) = cook {
+        filter += " AND c.cook = @cook";
+        values = values.with_parameter("@cook", cook)?;
     }
-    cards.read(&stores, &page).await
+    read(&stores, &page, &filter, values).await
 }
+
+/// Tombstones have no date.
+const CARDS: &str = "IS_DEFINED(c.createdAt)";
+
+const SHAPE: &str = "c.slug, c.title, c.description, c.tagList, c.cook, c.favoritesCount, \
+                     c.createdAt, c.updatedAt";
+
+async fn read<F>(
+    stores: &Stores,
+    page: &OffsetPage<F>,
+    filter: &str,
+    values: Query,
+) -> Result<Json<RecipesBody>, ApiError> {
+    let list = [SHAPE, filter, "c.createdAt DESC, c.slug DESC"];
+    let (recipes, recipes_count) = page.read(&stores.cards, LIST, list, values).await?;
+    Ok(Json(RecipesBody { recipes, recipes_count }))
+}
+
+/// The time for which a recipe stays in feeds.
+const FEED_SPAN: Duration = Duration::from_hours(90 * 24);
 
 /// Returns a page of the recipes of the users whom the caller follows: merged on read, within a span of time, so
 /// that a page costs about the same whoever they are.
@@ -70,53 +95,10 @@ pub(super) async fn get_feed(
     page: OffsetPage,
 ) -> Result<Json<RecipesBody>, ApiError> {
     let User { following, .. } = stores.user(&name_of(&actor)?).await?.item;
-    if following.is_empty() {
-        return Ok(Json(RecipesBody { recipes: Vec::new(), recipes_count: 0 }));
-    }
-    let cards = CardQuery::default();
-    let cards = cards.and("ARRAY_CONTAINS(@cooks, c.cook)", "@cooks", following)?;
-    let since = Timestamp::now().before(FEED_SPAN);
-    cards.and("c.createdAt >= @since", "@since", since)?.read(&stores, &page).await
-}
-
-/// The time for which a recipe stays in feeds.
-const FEED_SPAN: Duration = Duration::from_hours(90 * 24);
-
-/// A query of cards: its conditions, and their parameters.
-struct CardQuery {
-    conditions: String,
-    query: Query,
-}
-
-impl Default for CardQuery {
-    fn default() -> Self {
-        Self { conditions: "c.type = 'card'".to_owned(), query: Query::from("") }
-    }
-}
-
-impl CardQuery {
-    fn and(self, condition: &str, name: &str, value: impl Serialize) -> Result<Self, StoreError> {
-        let conditions = format!("{} AND {condition}", self.conditions);
-        Ok(Self { conditions, query: self.query.with_parameter(name, value)? })
-    }
-
-    /// Returns a page and the number of all: two queries of one logical partition.
-    async fn read<F>(
-        self,
-        stores: &Stores,
-        page: &OffsetPage<F>,
-    ) -> Result<Json<RecipesBody>, ApiError> {
-        let Self { conditions, query } = self;
-        let count = format!("SELECT VALUE COUNT(1) FROM c WHERE {conditions}");
-        let count = query.clone().with_text(count);
-        let count: Vec<u64> = stores.cards.query(count, Scope::Partition(LIST), 1).await?;
-        let cards = query.with_text(format!(
-            "SELECT c.slug, c.title, c.description, c.tagList, c.cook, c.favoritesCount, c.createdAt, c.updatedAt \
-             FROM c WHERE {conditions} ORDER BY c.createdAt DESC, c.slug DESC"
-        ));
-        let recipes = page.read(&stores.cards, LIST, cards).await?;
-        Ok(Json(RecipesBody { recipes, recipes_count: count.into_iter().sum() }))
-    }
+    let filter = "ARRAY_CONTAINS(@cooks, c.cook) AND c.createdAt >= @since";
+    let values = Query::from("").with_parameter("@cooks", following)?;
+    let values = values.with_parameter("@since", Timestamp::now().before(FEED_SPAN))?;
+    read(&stores, &page, filter, values).await
 }
 
 /// `{"tags": […]}`.
@@ -125,15 +107,11 @@ pub(super) struct TagsBody {
     tags: Vec<Tag>,
 }
 
-/// The most tags of the answer.
-const MAX_TAGS: u32 = 20;
-
-/// Returns the tags with the most recipes: a query of all partitions of a container that has an item for each tag.
+/// Returns the tags that recipes have: a query of all partitions of a container with few items for each tag.
 pub(super) async fn list_tags(State(stores): State<Stores>) -> Result<Json<TagsBody>, ApiError> {
-    let query = Query::from(
-        "SELECT TOP @most VALUE c.key FROM c WHERE c.id = 'total' AND c[\"value\"] > 0 \
-         ORDER BY c[\"value\"] DESC",
-    );
-    let query = query.with_parameter("@most", MAX_TAGS)?;
-    Ok(Json(TagsBody { tags: stores.tag_counts.query(query, Scope::Container, MAX_TAGS).await? }))
+    let query =
+        Query::from("SELECT TOP 100 VALUE c.key FROM c WHERE c.id = 'total' AND c['value'] > 0");
+    let mut tags: Vec<Tag> = stores.tag_counts.query(query, Scope::Container, 100).await?;
+    tags.sort_unstable();
+    Ok(Json(TagsBody { tags }))
 }

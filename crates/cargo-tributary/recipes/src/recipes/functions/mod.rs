@@ -1,7 +1,6 @@
 //! The functions over HTTP.
 
 mod lists;
-mod profiles;
 mod recipes;
 mod users;
 
@@ -13,7 +12,7 @@ use tributary_functions::{
     prelude::*,
 };
 
-use super::{Stores, Username};
+use super::{Stores, model::Username};
 
 /// The most bytes of a card as JSON, which takes six for a control character.
 const CARD_BYTES: usize = (100 + 500 + 10 * 30) * 6 + 3 * 128 + 512;
@@ -32,9 +31,9 @@ pub(super) fn all() -> Vec<HttpFunction<Stores>> {
         post("Login",          "/api/users/login",             Public,       users::login).queued(&hashes),
         get("GetUser",         "/api/user",                    KeylessUser,  users::get_user),
         put("EditUser",        "/api/user",                    KeylessUser,  users::edit_user).queued(&hashes),
-        get("GetProfile",      "/api/profiles/{username}",     Anonymous,    profiles::get_profile),
-        post("Follow",         "/api/profiles/{username}/follow", KeylessUser, profiles::follow),
-        delete("Unfollow",     "/api/profiles/{username}/follow", KeylessUser, profiles::unfollow),
+        get("GetProfile",      "/api/profiles/{username}",     Anonymous,    users::get_profile),
+        post("Follow",         "/api/profiles/{username}/follow", KeylessUser, users::follow::<true>),
+        delete("Unfollow",     "/api/profiles/{username}/follow", KeylessUser, users::follow::<false>),
         get("ListRecipes",     "/api/recipes",                 Anonymous,    lists::list_recipes).answers(cards).reads_copies_of(&["RecipeCards"]),
         get("GetFeed",         "/api/recipes/feed",            KeylessUser,  lists::get_feed).answers(cards).reads_copies_of(&["RecipeCards"]),
         get("ListTags",        "/api/tags",                    Anonymous,    lists::list_tags).reads_copies_of(&["TagCounts"]),

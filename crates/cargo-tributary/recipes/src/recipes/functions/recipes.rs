@@ -6,8 +6,8 @@ use tributary_functions::prelude::*;
 
 use super::name_of;
 use crate::recipes::{
-    Favorite, NewRecipe, Recipe, RecipeEdit, Slug, Steps, Stores, Username,
-    model::{InRecipe, PublicCard},
+    Stores,
+    model::{Card, Favorite, InRecipe, Recipe, RecipeText, Slug, Steps, Username},
 };
 
 /// `{"recipe": …}`.
@@ -20,7 +20,7 @@ pub(super) struct RecipeBody {
 #[schemars(rename = "Recipe")]
 struct PublicRecipe {
     #[serde(flatten)]
-    card: PublicCard,
+    card: Card,
     body: Steps,
     /// True if it is a favorite of the caller.
     favorited: bool,
@@ -28,7 +28,7 @@ struct PublicRecipe {
 
 impl RecipeBody {
     fn new(recipe: Recipe, favorited: bool) -> Self {
-        Self { recipe: PublicRecipe { card: recipe.public, body: recipe.body, favorited } }
+        Self { recipe: PublicRecipe { card: recipe.card, body: recipe.body, favorited } }
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) async fn create_recipe(
     State(stores): State<Stores>,
     actor: Actor,
     command: CommandId,
-    JsonBody(InRecipe(new)): JsonBody<InRecipe<NewRecipe>>,
+    JsonBody(InRecipe(new)): JsonBody<InRecipe<RecipeText>>,
 ) -> Result<ItemResponse<RecipeBody>, ApiError> {
     let recipe = Recipe::new(new, name_of(&actor)?, &command)?;
     let created = retry(async |attempt: Attempt| {
@@ -67,7 +67,7 @@ pub(super) async fn get_recipe(
 }
 
 async fn is_favorite(stores: &Stores, slug: &Slug, name: &Username) -> Result<bool, StoreError> {
-    let favorite = stores.recipes.item::<Favorite>(slug, Favorite::id(name)).await?;
+    let favorite = stores.recipes.item::<Favorite>(slug, Favorite::id_of(name)).await?;
     Ok(favorite.is_some())
 }
 
@@ -75,11 +75,11 @@ pub(super) async fn edit_recipe(
     State(stores): State<Stores>,
     actor: Actor,
     Params(slug): Params<Slug>,
-    JsonBody(InRecipe(edit)): JsonBody<InRecipe<RecipeEdit>>,
+    JsonBody(InRecipe(edit)): JsonBody<InRecipe<RecipeText>>,
 ) -> Result<Json<RecipeBody>, ApiError> {
     let recipe = retry(async |_| {
         let Stored { item: recipe, etag } = stores.recipe(&slug).await?;
-        actor.must_be(recipe.public.cook.as_str())?;
+        actor.must_be(recipe.card.cook.as_str())?;
         Ok::<_, ApiError>(stores.recipes.save(recipe.edited(&edit), Some(&etag)).await?.item)
     });
     let recipe = recipe.await?;
@@ -97,7 +97,7 @@ pub(super) async fn delete_recipe(
     retry(async |_| {
         let slot = stores.recipes.slot::<Recipe>(&slug, &slug).await?;
         if let Some(recipe) = command.delete(slot, "recipe")? {
-            actor.must_be(recipe.item.public.cook.as_str())?;
+            actor.must_be(recipe.item.card.cook.as_str())?;
             stores.recipes.save(recipe.item.deleted(&command.id), Some(&recipe.etag)).await?;
         }
         Ok(StatusCode::NO_CONTENT)
@@ -112,7 +112,8 @@ pub(super) async fn favorite(
     Params(slug): Params<Slug>,
     command: CommandId,
 ) -> Result<Json<RecipeBody>, ApiError> {
-    let favorite = Favorite::new(&slug, &name_of(&actor)?);
+    let username = name_of(&actor)?;
+    let favorite = Favorite { id: Favorite::id_of(&username), slug: slug.clone(), username };
     retry(async |_| {
         let request = FamilyRequest::new(&command);
         match stores.favorites.create(&slug, favorite.clone(), request).await? {
@@ -131,7 +132,7 @@ pub(super) async fn unfavorite(
     Params(slug): Params<Slug>,
     command: CommandId,
 ) -> Result<Json<RecipeBody>, ApiError> {
-    let id = Favorite::id(&name_of(&actor)?);
+    let id = Favorite::id_of(&name_of(&actor)?);
     // The id names its user, so the favorite is not read to find that out.
     let of: fn(&Favorite) -> &str = |favorite| favorite.username.as_str();
     let command = ItemCommand::from(command);

@@ -1,14 +1,16 @@
-//! Users: registration, login, and the user of a token.
+//! Users: registration, login, the user of a token, profiles, and who follows whom.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::http::HeaderMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use tributary_functions::prelude::*;
+use tributary_functions::{engines::unique_claim::UniqueValue, http::check_confirmed, prelude::*};
 
 use super::name_of;
 use crate::recipes::{
-    Stores, TAKEN, User, Username,
-    model::{Bio, Claim, Credentials, Email, Image, InUser, NewUser, UserEdit},
+    Stores, TAKEN,
+    model::{Bio, Claim, Credentials, Email, Image, InUser, NewUser, User, UserEdit, Username},
     tokens::token_of,
 };
 
@@ -44,7 +46,18 @@ pub(super) async fn register(
     let NewUser { username, email, password } = new;
     let password = stores.passwords.hash(password).await?;
     let keys = [username.key(), email.key()];
-    let user = User::new(username, email, password, &command);
+    let user = User {
+        id: username.clone(),
+        username,
+        email,
+        password,
+        bio: None,
+        image: None,
+        following: BTreeSet::new(),
+        claims: BTreeMap::new(),
+        created_by: command.clone(),
+        recent: RecentCommands::default(),
+    };
     let name = &user.username;
     let Stored { item, etag } = retry(async |_| {
         let fence = match stores.users.slot::<User>(name, name).await? {
@@ -67,7 +80,7 @@ pub(super) async fn login(
     JsonBody(InUser(given)): JsonBody<InUser<Credentials>>,
 ) -> Result<Json<UserBody>, ApiError> {
     let key = given.email.key();
-    let claim: Option<Stored<Claim>> = stores.users.item(&key, Claim::ID).await?;
+    let claim: Option<Stored<Claim>> = stores.users.item(&key, Stores::ID).await?;
     let user: Option<Stored<User>> = match claim {
         Some(Stored { item: Claim { owner, .. }, .. }) => stores.users.item(&owner, &owner).await?,
         None => None,
@@ -77,7 +90,8 @@ pub(super) async fn login(
     let known = user.as_ref().map(|user| user.password.clone());
     let is_right = stores.passwords.is_hash_of(known, given.password).await?;
     let user = user.filter(|_| is_right);
-    let user = user.ok_or(ApiError::Unauthorized("The e-mail address or the password is wrong."))?;
+    let user =
+        user.ok_or(ApiError::Unauthorized("The e-mail address or the password is wrong."))?;
     let token = stores.tokens.issue(&user.username)?;
     Ok(Json(UserBody::new(user, token)))
 }
@@ -122,3 +136,72 @@ pub(super) async fn edit_user(
     let edited = edited.await?.item;
     Ok(Json(UserBody::new(edited, token_of(&headers)?.unwrap_or_default())))
 }
+
+/// `{"profile": …}`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ProfileBody {
+    profile: Profile,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Profile {
+    username: Username,
+    bio: Option<Bio>,
+    image: Option<Image>,
+    /// True if the caller follows the user.
+    following: bool,
+}
+
+impl ProfileBody {
+    fn new(user: User, following: bool) -> Json<Self> {
+        let User { username, bio, image, .. } = user;
+        Json(Self { profile: Profile { username, bio, image, following } })
+    }
+}
+
+/// Returns a profile: one point read, and one more for a caller with a token.
+pub(super) async fn get_profile(
+    State(stores): State<Stores>,
+    caller: Option<Actor>,
+    Params(name): Params<Username>,
+) -> Result<Json<ProfileBody>, ApiError> {
+    let profile = stores.user(&name).await?.item;
+    let following = match caller {
+        Some(actor) => {
+            let me = name_of(&actor)?;
+            let me: Option<Stored<User>> = stores.users.item(&me, &me).await?;
+            me.is_some_and(|me| me.item.following.contains(&name))
+        }
+        None => false,
+    };
+    Ok(ProfileBody::new(profile, following))
+}
+
+/// Adds a name to those that the caller follows, or removes it: three store requests.
+pub(super) async fn follow<const FOLLOWS: bool>(
+    State(stores): State<Stores>,
+    actor: Actor,
+    Params(name): Params<Username>,
+) -> Result<Json<ProfileBody>, ApiError> {
+    let profile = stores.user(&name).await?.item;
+    let me = name_of(&actor)?;
+    retry(async |_| {
+        let Stored { item: mut user, etag } = stores.user(&me).await?;
+        let is_followed = user.following.contains(&name);
+        if is_followed == FOLLOWS {
+            // A decision to write nothing is made on the latest state.
+            return check_confirmed();
+        }
+        if FOLLOWS && user.following.len() >= MAX_FOLLOWED {
+            return Err(ApiError::Conflict("You follow 100 users. Unfollow one first."));
+        }
+        user.following.remove(&name);
+        user.following.extend(FOLLOWS.then(|| name.clone()));
+        stores.users.save(user, Some(&etag)).await?;
+        Ok(())
+    })
+    .await?;
+    Ok(ProfileBody::new(profile, FOLLOWS))
+}
+
+const MAX_FOLLOWED: usize = 100;
