@@ -118,6 +118,7 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
         }
     };
     let mut methods = TokenStream::new();
+    let mut leaves = None;
     let mut tombstone_type = None;
     if let (Some(tombstone), Some(declared)) = (&all.tombstone, &all.declared) {
         let mut fields: Vec<Field> = declared.fields.iter().cloned().collect();
@@ -171,6 +172,24 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
                 /// Returns the tombstone after the deletion by this command, which it remembers.
                 #vis fn deleted(&self, command: &#command) -> #tombstone {
                     #idempotency::RemembersCommands::remembering(self.tombstone(), command)
+                }
+            }
+        });
+        leaves = Some(quote! {
+            #[allow(clippy::useless_conversion, reason = "as all items have it")]
+            impl ::tributary_functions::projection::LeavesTombstone for #name {
+                fn leave(self) -> #items {
+                    let tombstone = self.tombstone();
+                    #(let tombstone = #idempotency::RemembersCommands::remembering(tombstone, &self.#created_by);)*
+                    tombstone.into()
+                }
+
+                fn recreated(&self, tombstone: #items) -> ::std::option::Option<Self> {
+                    let tombstone = #tombstone::try_from(tombstone).ok()?;
+                    #(if #idempotency::RemembersCommands::knows(&tombstone, &self.#created_by) {
+                        return ::std::option::Option::None;
+                    })*
+                    self.clone().replacing(::std::option::Option::Some(&tombstone)).into()
                 }
             }
         });
@@ -233,7 +252,7 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
         #(#attrs)*
         #vis struct #name {
             #(#own,)*
-            #(#[doc = " The version, which each write raises."] #vis #version: u64,)*
+            #(#[doc = " The version, which each write raises that a copy shows."] #vis #version: u64,)*
             #(#[doc = " The command that created the item."] #vis #created_by: #command,)*
             #memory
         }
@@ -246,6 +265,7 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
 
         #remembers
         #key
+        #leaves
         #tombstone_type
     })
 }

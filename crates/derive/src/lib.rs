@@ -55,11 +55,11 @@ pub fn items(arguments: TokenStream, declaration: TokenStream) -> TokenStream {
 /// | argument | what it adds |
 /// | --- | --- |
 /// | `id = room_id` | the id, which is the partition key, too, without a `partition = …` |
-/// | `version` | the field `version`; `first`, which creates the item in version 1; `next`; its origin |
+/// | `version` | the field `version`; `first`, which creates the item in version 1; `next`, for each change that a copy shows; its origin |
 /// | `recent` | the field `recent` and `RemembersCommands`: the latest commands |
 /// | `created_by` | the same, and the command that created the item |
 /// | `former_owners(former = person_id)` | the field `former` with the `FormerOwners`; `person_id` is the present one |
-/// | `tombstone(struct DeletedRoom { … })` | the type of its tombstones, with these fields (by default the same ones; `= field` names another one, or an expression of `self`), the version, the memory and the time to live; `tombstone`, `deleted`, `replacing` |
+/// | `tombstone(struct DeletedRoom { … })` | the type of its tombstones, with these fields (by default the same ones; `= field` names another one, or an expression of `self`), the version, the memory and the time to live; `tombstone`, `deleted`, `replacing`, and `projection::LeavesTombstone` for children that are toggled or removed |
 /// | `tombstone(NoUser)` | a type of tombstones that is declared elsewhere |
 #[proc_macro_attribute]
 pub fn item(arguments: TokenStream, declaration: TokenStream) -> TokenStream {

@@ -413,7 +413,7 @@ pub fn aggregate<S: Sources, A: Aggregate>(totals: &'static str) -> Result<(), S
         let mut expected = BTreeMap::<String, i64>::new();
         for state in last {
             let state: A::Change = serde_json::from_value(state.clone()).unwrap();
-            if let Some(contribution) = A::contribution(&state) {
+            for contribution in A::contributions(&state) {
                 *expected.entry(contribution.key).or_default() += contribution.amount;
             }
         }

@@ -31,7 +31,7 @@ pub use crate::{
         QueryParameter, StoredItems, delete, from_form, get, new_id, post, put,
     },
     projection::{
-        ChangeFeedItem, ContainerItem, Effect, Origin, Projection, VersionedCopy,
+        ChangeFeedItem, ContainerItem, Effect, LeavesTombstone, Origin, Projection, VersionedCopy,
         aggregate::{self, Aggregate, AggregateProjection, Contribution},
         copies::{AuditedCopies, Copies, CopyProjection},
         fan_out::{

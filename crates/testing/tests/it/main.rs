@@ -10,6 +10,7 @@ mod http;
 mod interleavings;
 mod operator;
 mod projections;
+mod songs;
 
 #[allow(missing_docs, reason = "an app's own code")]
 #[path = "../../../cargo-tributary/rooms/src/rooms/mod.rs"]

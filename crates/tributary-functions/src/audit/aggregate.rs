@@ -10,8 +10,8 @@ use crate::{
     projection::{
         ChangeFeedItem, Projection,
         aggregate::{
-            Aggregate, AggregateProjection, Contribution, Share, Total, repair_share, repair_total,
-            sum_of_shares,
+            Aggregate, AggregateProjection, Contribution, Share, Total, contributions,
+            repair_share, repair_total, sum_of_shares,
         },
     },
 };
@@ -24,23 +24,24 @@ impl<A: Aggregate> AggregateChecks<A> {
             Ok(change) => change,
             Err(unreadable) => return Ok(unreadable),
         };
-        let (Some(origin), Some(Contribution { key, amount })) =
-            (change.origin(), A::contribution(&change))
-        else {
-            return Ok(Vec::new());
-        };
-        let id = Share::id(&origin.name());
-        let share: Option<Stored<Share>> = self.0.totals.read(&key, &id).await?;
-        let (kind, found, etag) = match share {
-            Some(share) if share.item.amount == amount => return Ok(Vec::new()),
-            Some(share) => {
-                (FindingKind::COPY_DIFFERENT, share.item.amount.to_string(), share.etag.to_string())
-            }
-            None => (FindingKind::COPY_MISSING, "none".to_owned(), String::new()),
-        };
-        let location = (self.0.totals.id(), key, id);
-        let evidence = format!("{} {etag}", audited.etag);
-        Ok(vec![audited.suspect_at(kind, location, (amount.to_string(), found), evidence)])
+        let Some(origin) = change.origin() else { return Ok(Vec::new()) };
+        let mut suspects = Vec::new();
+        for Contribution { key, amount } in contributions::<A>(&change) {
+            let id = Share::id(&origin.name());
+            let share: Option<Stored<Share>> = self.0.totals.read(&key, &id).await?;
+            let (kind, found, etag) = match share {
+                Some(Stored { item, .. }) if item.amount == amount => continue,
+                Some(Stored { item, etag }) => {
+                    (FindingKind::COPY_DIFFERENT, item.amount.to_string(), etag.to_string())
+                }
+                None => (FindingKind::COPY_MISSING, "none".to_owned(), String::new()),
+            };
+            let location = (self.0.totals.id(), key, id);
+            let words = (amount.to_string(), found);
+            let evidence = format!("{} {etag}", audited.etag);
+            suspects.push(audited.suspect_at(kind, location, words, evidence));
+        }
+        Ok(suspects)
     }
 
     async fn check_total(&self, audited: &AuditedItem) -> CheckResults {
@@ -50,8 +51,8 @@ impl<A: Aggregate> AggregateChecks<A> {
                 Ok(share) => share,
                 Err(unreadable) => return Ok(unreadable),
             };
-            let contribution = self.source(source).await?.as_ref().and_then(A::contribution);
-            let contributes = contribution.is_some_and(|contribution| contribution.key == *key);
+            let source = self.source(source).await?;
+            let contributes = amount::<A>(source.as_ref(), key).is_some();
             let mut suspects = Vec::new();
             if share.amount != 0 && !contributes {
                 let words = ("none", share.amount.to_string());
@@ -94,11 +95,16 @@ impl<A: Aggregate> AggregateChecks<A> {
         }
         let origin = source.as_ref().and_then(A::Change::origin);
         let version = origin.map_or(0, |origin| origin.version);
-        let contribution = source.as_ref().and_then(A::contribution);
-        let amount = contribution.filter(|share| share.key == key).map_or(0, |share| share.amount);
+        let amount = amount::<A>(source.as_ref(), key).unwrap_or_default();
         repair_share(&self.0.totals, (key, id), version, amount).await?;
         Ok("wrote the share and its total")
     }
+}
+
+/// Returns the amount that a source contributes to a key.
+fn amount<A: Aggregate>(source: Option<&A::Change>, key: &str) -> Option<i64> {
+    let contributions = contributions::<A>(source?);
+    contributions.into_iter().find(|share| share.key == key).map(|share| share.amount)
 }
 
 #[async_trait]

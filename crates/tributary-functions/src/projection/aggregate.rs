@@ -4,8 +4,9 @@
 //!
 //! 1. A container for the totals, with the partition key `/key` and a time to live of -1 (only items
 //!    that say so expire).
-//! 2. A type implements [`Aggregate`]. [`Aggregate::contribution`] is the definition: the amount that one
-//!    source, in one state, adds to which key. It is a pure function.
+//! 2. A type implements [`Aggregate`]. [`Aggregate::contributions`] is the definition: the amounts that one
+//!    source, in one state, adds to which keys. It is a pure function. [`Aggregate::is_source`] names the types
+//!    of items that never contribute: their changes cost nothing.
 //! 3. [`AggregateProjection`] of it, with the containers, is a line among the projections of the domain.
 //! 4. A query reads the number by [`total`]: one point read. [`totals`] reads those of many keys.
 //! 5. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`). The audit checks and repairs
@@ -13,14 +14,15 @@
 //!
 //! | item of the container | logical partition | content |
 //! | --- | --- | --- |
-//! | `Holder` | `source:<source>` | the version of the source, its contribution, the keys that may not have it yet |
+//! | `Holder` | `source:<source>` | the version of the source, its contributions, the keys that may not have them yet |
 //! | `Share` | the key | the contribution of one source to this key, and of which version |
 //! | `Total` | the key | the sum of the shares of the partition |
 //!
 //! # Why every total ends right
 //!
-//! *Given*: every write of a source raises its version, a deleted source leaves a tombstone with the
-//! version after its last, and the newest version is delivered at least once after it was written.
+//! *Given*: every write of a source that changes a contribution raises its version, a deleted source leaves a
+//! tombstone with the version after its last, and the newest version is delivered at least once after it was
+//! written.
 //!
 //! 1. *A total is the sum of its shares.* One transaction writes a share, and changes the total by the
 //!    difference, each under its ETag or as a new item. So a lost response, a duplicate delivery and a second
@@ -29,10 +31,11 @@
 //!    version. So the newest version is the last one in it.
 //! 3. *A source may move from one key to another between two deliveries*, and its new state does not name
 //!    the old key: an id was deleted and created again by another owner, and the change feed delivers only
-//!    the newest version. The holder knows the last key. The write of a version with another key lists both
-//!    keys as pending, before any share changes.
-//! 4. *Each pending key gets the share of the version in the holder*: its amount for the key of the
-//!    contribution, and nothing for any other. A share takes newer versions only, and a share of
+//!    the newest version. The holder knows the last keys. The write of a version lists as pending, before any
+//!    share changes, each key whose contribution is new, gone or of another amount. A key that is not pending
+//!    has the share of the version in the holder.
+//! 4. *Each pending key gets the share of the version in the holder*: its amount for a key of the
+//!    contributions, and nothing for any other. A share takes newer versions only, and a share of
 //!    nothing stays as long as a tombstone. So a slow delivery of an older version finds a newer share and
 //!    stops.
 //! 5. *A key leaves the pending ones* under the ETag of the holder, when the shares of all of them
@@ -41,8 +44,16 @@
 //!    next one, of this version or a newer one, continues with them.
 //! 7. *It ends.* A version writes the holder at most twice and each share once. If other writers change the
 //!    same total all the time, the change is a lost race after a few attempts, and is applied again later.
+//! 8. *The first version without a contribution is skipped*, without a read: no older version can have
+//!    contributed, so there is nothing to take back, and a newer version writes the holder by itself. A later
+//!    version without a contribution writes the holder even where there is none: an older version that
+//!    contributes may be delivered late, and would be counted if no holder had a newer version.
 
-use std::{cmp::Ordering, collections::BTreeSet, marker::PhantomData};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+    marker::PhantomData,
+};
 
 use backon::Retryable;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -61,6 +72,9 @@ const PAGE_AMOUNTS: u32 = 1_000;
 
 const MAX_CONCURRENT_READS: usize = 8;
 
+/// The most keys to which a source contributes. A key costs two reads and a transaction.
+const MAX_KEYS: usize = 32;
+
 /// The definition of a count or a sum.
 pub trait Aggregate: Send + Sync + 'static {
     /// The function's name, in `functions/`.
@@ -69,8 +83,15 @@ pub trait Aggregate: Send + Sync + 'static {
     /// `#`.
     type Change: ChangeFeedItem;
 
-    /// Returns the contribution of a source in this state; `None` for nothing, as of a tombstone.
-    fn contribution(change: &Self::Change) -> Option<Contribution>;
+    /// Returns the contributions of a source in this state; none of a tombstone. Those to one key add up. A
+    /// change with more than 32 keys becomes a dead letter, and the totals stay as they are.
+    fn contributions(change: &Self::Change) -> impl IntoIterator<Item = Contribution>;
+
+    /// Returns false for an item of a type that never contributes, nor is the tombstone of one that does. Its
+    /// change is skipped, which costs nothing.
+    fn is_source(_change: &Self::Change) -> bool {
+        true
+    }
 }
 
 /// The contribution of a source.
@@ -120,6 +141,9 @@ pub(crate) struct Holder {
     key: String,
     version: u64,
     contribution: Option<Contribution>,
+    /// The contributions after the first: most sources have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    others: Vec<Contribution>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pending: BTreeSet<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,25 +195,40 @@ impl Holder {
     fn new(
         source: &str,
         version: u64,
-        contribution: Option<Contribution>,
+        contributions: Vec<Contribution>,
         before: Option<Self>,
     ) -> Self {
-        let before = before.map(|before| (before.contribution, before.pending));
-        let (earlier, mut pending) = before.unwrap_or_default();
-        if earlier != contribution {
-            pending
-                .extend([&earlier, &contribution].into_iter().flatten().map(|of| of.key.clone()));
+        let before =
+            before.map(|before| (before.contributions().cloned().collect(), before.pending));
+        let (earlier, mut pending): (Vec<_>, _) = before.unwrap_or_default();
+        for (one, other) in [(&earlier, &contributions), (&contributions, &earlier)] {
+            pending.extend(one.iter().filter(|it| !other.contains(it)).map(|it| it.key.clone()));
         }
-        let ttl = contribution.is_none().then_some(tombstone::TTL_SECONDS);
+        let ttl = contributions.is_empty().then_some(tombstone::TTL_SECONDS);
         let id = Self::ID.to_owned();
         let key = Self::partition(source);
-        Self { id, key, version, contribution, pending, ttl }
+        let mut contributions = contributions.into_iter();
+        let contribution = contributions.next();
+        Self { id, key, version, contribution, others: contributions.collect(), pending, ttl }
+    }
+
+    fn contributions(&self) -> impl Iterator<Item = &Contribution> {
+        self.contribution.iter().chain(&self.others)
     }
 
     fn amount(&self, key: &str) -> i64 {
-        let contribution = self.contribution.iter().find(|share| share.key == key);
-        contribution.map_or(0, |share| share.amount)
+        self.contributions().find(|share| share.key == key).map_or(0, |share| share.amount)
     }
+}
+
+/// Returns the contributions of a source, one for each key.
+pub(crate) fn contributions<A: Aggregate>(change: &A::Change) -> Vec<Contribution> {
+    let mut sums = BTreeMap::<String, i64>::new();
+    for Contribution { key, amount } in A::contributions(change) {
+        let sum = sums.entry(key).or_default();
+        *sum = sum.saturating_add(amount);
+    }
+    sums.into_iter().map(|(key, amount)| Contribution { key, amount }).collect()
 }
 
 impl<A: Aggregate> Projection for AggregateProjection<A> {
@@ -202,9 +241,19 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
         &self.sources
     }
 
+    fn source(change: &A::Change) -> Option<(String, u64)> {
+        let origin = change.origin().filter(|_| A::is_source(change))?;
+        Some((origin.name(), origin.version))
+    }
+
     async fn apply(&self, change: &A::Change) -> Result<Effect, StoreError> {
-        let contribution = A::contribution(change);
-        let is_rewritten = contribution.is_some_and(|share| may_be_rewritten_by_host(&share.key));
+        let delivered = contributions::<A>(change);
+        // Step 8.
+        let is_first = change.origin().is_some_and(|origin| origin.version == 1);
+        if is_first && delivered.is_empty() {
+            return Ok(Effect::Unchanged);
+        }
+        let is_rewritten = delivered.iter().any(|share| may_be_rewritten_by_host(&share.key));
         let change = sound(change, is_rewritten, &self.sources).await?;
         let Some((origin, change)) = change.and_then(|change| Some((change.origin()?, change)))
         else {
@@ -212,8 +261,12 @@ impl<A: Aggregate> Projection for AggregateProjection<A> {
         };
         let totals = &self.totals;
         let source = origin.name();
-        let contribution = A::contribution(&change);
-        let (holder, effect) = write_holder(totals, &source, origin.version, contribution).await?;
+        let contributions = contributions::<A>(&change);
+        if contributions.len() > MAX_KEYS {
+            tracing::error!(document.id = origin.id, "A source contributes to more than 32 keys");
+            return Err(StoreError::new(Reason::TooLarge, false));
+        }
+        let (holder, effect) = write_holder(totals, &source, origin.version, contributions).await?;
         if effect == Effect::Older || holder.item.pending.is_empty() {
             return Ok(effect);
         }
@@ -244,7 +297,7 @@ async fn write_holder(
     totals: &Container,
     source: &str,
     version: u64,
-    contribution: Option<Contribution>,
+    contributions: Vec<Contribution>,
 ) -> Result<(Stored<Holder>, Effect), StoreError> {
     let partition = Holder::partition(source);
     let before: Option<Stored<Holder>> = totals.read(&partition, Holder::ID).await?;
@@ -253,7 +306,7 @@ async fn write_holder(
         Some(before) if before.item.version == version => Ok((before, Effect::Unchanged)),
         before => {
             let (known, etag) = before.map(|before| (before.item, before.etag)).unzip();
-            let item = Holder::new(source, version, contribution, known);
+            let item = Holder::new(source, version, contributions, known);
             let etag = totals.put(&partition, Holder::ID, &item, etag.as_ref()).await?;
             Ok((Stored { item, etag }, Effect::Applied))
         }

@@ -2,7 +2,7 @@
 //!
 //! # How a domain uses it
 //!
-//! 1. Every write of a source raises its version; a deleted one leaves a
+//! 1. Every write of a source that a copy shows raises its version; a deleted one leaves a
 //!    [tombstone](crate::engines::tombstone).
 //! 2. A type implements [`Copies`]. [`Copies::copies_of`] is the definition: the copies of a source in
 //!    this state, with their partitions and ids. A deleted source has tombstones for copies.

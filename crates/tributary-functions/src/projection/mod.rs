@@ -27,7 +27,7 @@
 //!
 //! # Why the copies converge
 //!
-//! *Given*: (a) every write of a source raises its version, under the ETag that was read; (b) the
+//! *Given*: (a) every write of a source that a copy shows raises its version, under the ETag that was read; (b) the
 //! newest version of every source is delivered at least once after it was written, or stays as a
 //! dead letter; (c) a copy is written only over an older version that was read, under its ETag, or
 //! where there is nothing, as a new item. *Claim*: after the last delivery, each copy is that of its
@@ -48,6 +48,13 @@
 //!   tombstone is written after the source's and lives as long, so it never expires first. (Between the two
 //!   expiries only the copy's tombstone exists, for as long as the delete took to arrive. An item that is
 //!   created again in that time begins at version 1, and is copied with its first change after that time.)
+//! - *A change that no copy shows*, such as a count of children, may keep the version: `..self.clone()` instead of
+//!   `..self.next()`. Two states of one version then have the same copies, so it does not matter which of them
+//!   writes a copy or finds it. The change is not skipped, since its delivery may be the only one of its
+//!   version: it reads each copy, for 1 request unit (2 in the first version, whose copies are created before
+//!   they are read), and writes none. Contents are not compared: after A, B and A again, a late B would win. The
+//!   tombstone has the version after the last, as always. The word holds for all projections of the container: a
+//!   total or a window that shows the count needs the version raised.
 //! - *A replay* is a delivery of the newest version. It deletes its dead letter only after
 //!   applying, and only as it was read. A failure meanwhile has stored the dead letter anew, and then
 //!   the replay starts over. Hence (b).
@@ -109,7 +116,7 @@ pub use self::{
     copies::VersionedCopy,
     dead_letter::{DeadLetter, DeadLetters},
     eager::{EagerOptions, apply_eagerly},
-    origin::{ChangeFeedItem, ContainerItem, Origin},
+    origin::{ChangeFeedItem, ContainerItem, LeavesTombstone, Origin},
     registry::{AnyProjection, ProjectionOptions, Projections},
 };
 pub use crate::cosmos::{Background, BackgroundOptions};

@@ -48,6 +48,19 @@ pub trait ContainerItem:
     }
 }
 
+/// An item that leaves a tombstone and may come back in its place. [`item`](macro@super::item) implements it for an
+/// item whose tombstone it declares.
+pub trait LeavesTombstone: ContainerItem {
+    /// Returns the tombstone that the item leaves, in its next version. It knows the command that created the
+    /// item, if the item keeps it (`created_by`).
+    fn leave(self) -> Self::Items;
+
+    /// Returns the item as it comes back in the place of its tombstone, in the version after it and with its
+    /// memory; `None` if this is no tombstone of such an item, or the tombstone of one that the same command
+    /// created, or the id had too many owners.
+    fn recreated(&self, tombstone: Self::Items) -> Option<Self>;
+}
+
 impl Container {
     /// Reads an item of this type; `None` if there is none, or one of another type.
     pub async fn item<T: ContainerItem>(

@@ -12,6 +12,7 @@
 //!    tombstone.
 //! 4. A command that replaces the tombstone by a new parent calls [`remove_some`] first, and continues only
 //!    if no child remains.
+//! 5. Where copies or totals of the children exist, [`Removal::tombstone`] makes the tombstone of a child.
 //!
 //! # Why no child stays for good
 //!
@@ -26,11 +27,16 @@
 //!    tombstone. So a tombstone is never replaced while a removal needs it.
 //! 5. Steps of several instances, of a command and of the audit may run at once. Of two transactions that
 //!    delete the same item, the store refuses one, and that step queries again.
+//! 6. A child that is copied or counted elsewhere is replaced by its tombstone, under the ETag that the query
+//!    has returned. So the tombstone has the version after the child's last one, and the change feed takes it
+//!    to the copies as any other. The query finds no tombstones, so it finds fewer children after each step.
 
 use tokio::time::Instant;
 
 use super::{Background, ContainerItem, Effect};
-use crate::cosmos::{Container, Query, Reason, Refusal, Scope, StoreError, Stored, Transaction};
+use crate::cosmos::{
+    Container, JsonText, Query, Reason, Refusal, Scope, StoreError, Stored, Transaction,
+};
 
 /// The most children that one step deletes, in one transaction: some 350 request units at once (service
 /// limit: 100 operations).
@@ -47,8 +53,18 @@ pub trait Removal: Sync {
     /// Returns the container of parents and children.
     fn container(&self) -> &Container;
 
-    /// Returns the query of the ids of at most so many children that are older than the tombstone.
+    /// Returns the query of at most so many children that are older than the tombstone: `SELECT … VALUE c.id`;
+    /// of whole items (`SELECT … *`) if some of them leave a tombstone, which it must not find again.
     fn children(tombstone: &Self::Tombstone, at_most: u32) -> Result<Query, StoreError>;
+
+    /// Returns the tombstone of a child, where copies or totals of it exist; `None` for a child that leaves none.
+    /// A line for a child that [`LeavesTombstone`](super::LeavesTombstone):
+    /// `Favourite::try_from(child).ok().map(LeavesTombstone::leave)`.
+    fn tombstone(
+        _child: <Self::Tombstone as ContainerItem>::Items,
+    ) -> Option<<Self::Tombstone as ContainerItem>::Items> {
+        None
+    }
 }
 
 enum RemovalStep {
@@ -104,18 +120,29 @@ async fn step<R: Removal>(
     let (partition, _) = tombstone.key();
     let container = removal.container().latest_committed();
     let query = R::children(tombstone, MAX_STEP_CHILDREN)?;
-    let ids: Vec<String> =
+    let children: Vec<JsonText> =
         container.query(query, Scope::Partition(partition), MAX_STEP_CHILDREN).await?;
-    if ids.is_empty() {
+    if children.is_empty() {
         return Ok(RemovalStep::Empty);
     }
-    let delete = |transaction: Transaction, id: &String| transaction.delete(id, None);
-    let deletes = ids.iter().fold(Transaction::new(partition), delete);
-    match container.transact(deletes).await {
+    let mut transaction = Transaction::new(partition);
+    for child in &children {
+        let id = child.id().or_else(|| child.parse()).ok_or_else(StoreError::unexpected)?;
+        // A mere id, or a child that cannot be read, leaves no tombstone.
+        let stored =
+            child.parse().and_then(|Stored { item, etag }| Some((R::tombstone(item)?, etag)));
+        transaction = match stored {
+            Some((tombstone, etag)) => transaction.replace(&id, &tombstone, &etag)?,
+            None => transaction.delete(&id, None),
+        };
+    }
+    match container.transact(transaction).await {
         // The query has returned fewer than its limit: these were all.
-        Ok(_) if ids.len() < MAX_STEP_CHILDREN as usize => Ok(RemovalStep::Last),
-        // Another instance has deleted some of them: the next query finds the remaining ones.
-        Err(Refusal { error, .. }) if error.reason != Reason::NotFound => Err(error),
+        Ok(_) if children.len() < MAX_STEP_CHILDREN as usize => Ok(RemovalStep::Last),
+        // Another instance has removed some of them: the next query finds the remaining ones.
+        Err(Refusal { error, .. }) if error.reason != Reason::NotFound && !error.is_race() => {
+            Err(error)
+        }
         _ => Ok(RemovalStep::Full),
     }
 }

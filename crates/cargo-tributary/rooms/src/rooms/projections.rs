@@ -78,7 +78,7 @@ impl Aggregate for RoomCounts {
     const FUNCTION: &'static str = "RoomCounts";
     type Change = RoomsItem;
 
-    fn contribution(change: &RoomsItem) -> Option<Contribution> {
+    fn contributions(change: &RoomsItem) -> impl IntoIterator<Item = Contribution> {
         match change {
             RoomsItem::Room(room) => Some(Contribution::new(room.public.person_id.as_str(), 1)),
             RoomsItem::DeletedRoom(_) | RoomsItem::Booking(_) => None,

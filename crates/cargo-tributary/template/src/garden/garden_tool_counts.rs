@@ -13,7 +13,7 @@ impl Aggregate for GardenToolCounts {
     const FUNCTION: &'static str = "GardenToolCounts";
     type Change = GardenToolsItem;
 
-    fn contribution(change: &GardenToolsItem) -> Option<Contribution> {
+    fn contributions(change: &GardenToolsItem) -> impl IntoIterator<Item = Contribution> {
         match change {
             GardenToolsItem::GardenTool(item) => {
                 Some(Contribution::new(item.public.club_member_id.as_str(), 1))

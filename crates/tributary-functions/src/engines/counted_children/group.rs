@@ -299,6 +299,12 @@ impl<F: Family> Group<F> {
         found: &HashMap<String, Stored<F::Item>>,
     ) -> GroupStep<F> {
         let answer_lost = self.answer_lost;
+        for &index in &self.open {
+            let operation = &mut self.operations[index];
+            if let Some(found) = operation.child_id().and_then(|id| found.get(&id)) {
+                operation.replace_tombstone(found);
+            }
+        }
         self.settle(|(index, operation)| {
             let found = operation.child_id().and_then(|id| found.get(&id));
             let error = Some(error).filter(|_| index == refused);

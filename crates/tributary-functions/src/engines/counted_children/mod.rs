@@ -68,6 +68,29 @@
 //!     the transaction. A child that is refused because of a sibling of its own transaction waits until that
 //!     transaction has its outcome. A refusal writes nothing, so it needs a state that was the latest
 //!     one since the group began: the group has written it, or has read it as step 4 says.
+//!
+//! # Why a toggled child ends right
+//!
+//! A child with a [`recreated`](Family::recreated) form takes the place of its tombstone. The store refuses its
+//! creation, since the tombstone is in the way. The lookup of step 3 finds the tombstone, and the child is sent
+//! again: it replaces the tombstone under its ETag.
+//!
+//! - *Its versions rise.* The child that replaces a tombstone has the version after that of this tombstone, and
+//!   the ETag refuses any other. So creations, deletions and re-creations are one order of versions, each of
+//!   which a copy or a total can take ([`crate::projection`]).
+//! - *It is counted once.* Only one transaction can replace a tombstone, and the same one counts the child
+//!   (steps 1 and 5). A tombstone is found in the latest committed state (step 4). If another instance has
+//!   replaced it since, or it has expired, that is the second refusal of step 3: the child is in the way, or the
+//!   race is lost.
+//! - *A live child stays* [`Exists`](CreateOutcome::Exists), *and a deleted one missing*: only a tombstone is
+//!   replaced, and a delete finds no child in it. Several toggles of one child are carried out one after the
+//!   other (step 9).
+//! - *A repeated creation brings nothing back* (step 7): the tombstone that [`leave`] makes knows the command
+//!   that created the child, if the item keeps it (`created_by`). A later child takes over this memory. Such a
+//!   creation gets [`Deleted`](CreateOutcome::Deleted): it was carried out. A child that is created once stays
+//!   deleted, too, after its parent has forgotten its id.
+//!
+//! [`leave`]: crate::projection::LeavesTombstone::leave
 
 mod driver;
 mod group;
@@ -101,7 +124,7 @@ pub trait Family: Send + Sync + 'static {
     type Key: AsRef<str> + Clone + Eq + Hash + Send + Sync;
     /// An item of the container, with its type.
     type Item: Serialize + DeserializeOwned + Clone + Send + Sync;
-    /// The parent. Each write raises its version.
+    /// The parent. Each write raises its version, unless no copy shows the change ([`crate::projection`]).
     type Parent: RemembersCommands + TryFrom<Self::Item> + Into<Self::Item> + Clone + Send + Sync;
     /// A child: one type, or an `enum` of all kinds.
     type Child: TryFrom<Self::Item> + Send + Sync;
@@ -143,9 +166,17 @@ pub trait Family: Send + Sync + 'static {
 
     /// Returns true if a child with this id is not created again after it was deleted: a command that is
     /// repeated, by its caller or by the app, must not bring it back. The parent remembers the id for up
-    /// to ten minutes.
+    /// to ten minutes, and no tombstone of it is replaced.
     fn is_created_once(_id: &Self::ChildId) -> bool {
         false
+    }
+
+    /// Returns the child as it comes back in the place of its tombstone, in the version after it; `None` for a
+    /// child that stays deleted, or an item that is no tombstone. For children that are toggled, such as
+    /// favourites, that is `child.recreated(tombstone)`, with `Some(LeavesTombstone::leave)` as
+    /// [`Self::TOMBSTONE`] ([`LeavesTombstone`](crate::projection::LeavesTombstone)).
+    fn recreated(_child: &Self::Child, _tombstone: Self::Item) -> Option<Self::Child> {
+        None
     }
 
     /// Returns the approximate bytes of a child in a transaction.
@@ -266,6 +297,7 @@ impl<F: Family> CountedChildren<F> {
     where
         F::Child: From<C> + TryInto<C>,
     {
+        let request = request.if_match(None);
         match self.carry_out(key, Change::Create(child.into()), request).await? {
             OperationOutcome::Done { child, .. } => {
                 Ok(CreateOutcome::Created(child.ok_or_else(StoreError::unexpected)?))

@@ -23,7 +23,8 @@ pub(super) enum ChildWrite<I> {
 pub(super) struct Operation<F: Family> {
     pub(super) change: Change<F>,
     pub(super) command: CommandId,
-    /// The ETag since which the deleted or edited item must not have changed.
+    /// The ETag since which the deleted or edited item, or the tombstone under a created child, must not
+    /// have changed.
     pub(super) if_match: Option<ETag>,
     pub(super) parent_read: Option<ParentState<F>>,
     pub(super) on_latest: bool,
@@ -40,7 +41,13 @@ impl<F: Family> Operation<F> {
 
     pub(super) fn write(&self, parent: &F::Parent) -> Option<ChildWrite<F::Item>> {
         match &self.change {
-            Change::Create(child) => Some(ChildWrite::Create(F::child_item(child, parent))),
+            Change::Create(child) => {
+                let item = F::child_item(child, parent);
+                Some(match self.if_match.clone() {
+                    Some(etag) => ChildWrite::Replace(F::child_id(child).to_string(), item, etag),
+                    None => ChildWrite::Create(item),
+                })
+            }
             Change::Delete(id, tombstone) => {
                 let id = id.to_string();
                 let if_match = self.if_match.clone();
@@ -82,13 +89,26 @@ impl<F: Family> Operation<F> {
             || self.if_match.as_ref().is_some_and(|etag| *etag != parent.etag)
     }
 
-    /// Returns true if `reason` means that the child exists (create), or is missing or has changed
-    /// (delete).
+    /// Returns true if `reason` means that the child exists (create), or that the child or the tombstone is
+    /// missing or has changed (delete, re-create).
     pub(super) fn is_refused_by(&self, reason: Reason) -> bool {
         match self.change {
-            Change::Create(_) => reason == Reason::Conflict,
-            Change::Delete(..) => matches!(reason, Reason::NotFound | Reason::PreconditionFailed),
+            Change::Create(_) if self.if_match.is_none() => reason == Reason::Conflict,
+            Change::Create(_) | Change::Delete(..) => {
+                matches!(reason, Reason::NotFound | Reason::PreconditionFailed)
+            }
             Change::Edit(_) => false,
+        }
+    }
+
+    /// Lets a child that is created take the place of its tombstone, if that is what was found.
+    pub(super) fn replace_tombstone(&mut self, found: &Stored<F::Item>) {
+        if let Change::Create(child) = &mut self.change
+            && !F::is_created_once(&F::child_id(child))
+            && let Some(again) = F::recreated(child, found.item.clone())
+        {
+            *child = again;
+            self.if_match = Some(found.etag.clone());
         }
     }
 
@@ -101,11 +121,17 @@ impl<F: Family> Operation<F> {
         answer_lost: bool,
     ) -> Option<OperationResult<F>> {
         match (found, refused) {
+            // Its tombstone, which the child replaces.
+            (Some(item), _) if self.creates() && self.if_match.as_ref() == Some(&item.etag) => None,
             (Some(item), _) if self.creates() => Some(Ok(OperationOutcome::InTheWay(item.clone()))),
             (_, Some(error)) if self.deletes() && error.reason == Reason::NotFound => {
                 Some(Ok(OperationOutcome::Missing))
             }
             (None, None) if self.deletes() => Some(Ok(OperationOutcome::Missing)),
+            // The tombstone has expired.
+            (None, Some(error)) if error.reason == Reason::NotFound => {
+                Some(Err(StoreError::race(answer_lost)))
+            }
             // The existing child is gone by now, or the child to be deleted has changed: a lost race.
             (_, Some(error)) => Some(Err(error.with_lost_answer(answer_lost))),
             (Some(item), None)

@@ -3,7 +3,7 @@
 //!
 //! # How a domain uses it
 //!
-//! 1. Every write of a source raises its version; a deleted one leaves a
+//! 1. Every write of a source that a copy shows raises its version; a deleted one leaves a
 //!    [tombstone](crate::engines::tombstone).
 //! 2. A source has a creation date that never changes. A source that is created over the tombstone of another
 //!    has the later date.

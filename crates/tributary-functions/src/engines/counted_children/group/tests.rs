@@ -21,14 +21,44 @@ struct Room {
 
 remembers!(Room);
 
+/// A booking, with the commands that have created it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Booking {
+    id: String,
+    version: u64,
+    commands: BTreeSet<usize>,
+}
+
+/// The tombstone of a booking.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct DeletedBooking(Booking);
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Item {
     Room(Room),
-    Booking(String),
-    DeletedBooking(String),
+    Booking(Booking),
+    DeletedBooking(DeletedBooking),
 }
 
-item_types!(Item: Room(Room), Booking(String));
+item_types!(Item: Room(Room), Booking(Booking), DeletedBooking(DeletedBooking));
+
+impl Booking {
+    fn new(id: &str, command: usize) -> Self {
+        Self { id: id.to_owned(), version: 1, commands: BTreeSet::from([command]) }
+    }
+
+    fn deleted(&self) -> DeletedBooking {
+        DeletedBooking(Self { version: self.version + 1, ..self.clone() })
+    }
+
+    fn recreated(&self, tombstone: Item) -> Option<Self> {
+        let DeletedBooking(deleted) = tombstone.try_into().ok()?;
+        let is_repeated = !self.commands.is_disjoint(&deleted.commands);
+        let commands = &self.commands | &deleted.commands;
+        let version = deleted.version + 1;
+        (!is_repeated).then(|| Self { version, commands, ..self.clone() })
+    }
+}
 
 struct Rooms;
 
@@ -38,17 +68,17 @@ impl Family for Rooms {
     type Key = String;
     type Item = Item;
     type Parent = Room;
-    type Child = String;
+    type Child = Booking;
     type ChildId = String;
     type Edit = String;
     type Refused = String;
 
-    fn child_item(child: &String, _parent: &Room) -> Item {
+    fn child_item(child: &Booking, _parent: &Room) -> Item {
         Item::Booking(child.clone())
     }
 
-    fn child_id(child: &String) -> String {
-        child.clone()
+    fn child_id(child: &Booking) -> String {
+        child.id.clone()
     }
 
     fn after(parent: &Room, changes: &Changes<'_, Self>) -> Room {
@@ -57,12 +87,16 @@ impl Family for Rooms {
         let title = changes.edit.unwrap_or(&parent.title).clone();
         let mut ids = parent.ids.clone();
         ids.retain(|id| !changes.deletes(id));
-        ids.extend(changes.created().cloned());
+        ids.extend(changes.created().map(|booking| booking.id.clone()));
         Room { bookings, ids, title, recent: parent.recent.clone() }
     }
 
-    fn refuses(parent: impl FnOnce() -> Room, id: &String) -> Option<String> {
-        excludes(&parent(), id)
+    fn refuses(parent: impl FnOnce() -> Room, booking: &Booking) -> Option<String> {
+        excludes(&parent(), &booking.id)
+    }
+
+    fn recreated(booking: &Booking, tombstone: Item) -> Option<Booking> {
+        booking.recreated(tombstone)
     }
 
     fn is_created_once(id: &String) -> bool {
@@ -80,30 +114,44 @@ fn excludes(room: &Room, id: &str) -> Option<String> {
     other.filter(|_| is_exclusive(id)).cloned()
 }
 
-/// A booking that leaves a tombstone, which stays.
-const LEAVES_TOMBSTONE: &str = "a";
+/// A booking that is toggled, and one whose tombstone stays: its room has forgotten that it was created once.
+const LEAVE_TOMBSTONES: [&str; 2] = ["a", "once-a"];
 
 /// The content of the store. A room that is deleted leaves its bookings for a while.
 #[derive(Clone, Debug, Default)]
 struct State {
     room: Option<(Room, u32)>,
-    bookings: BTreeMap<String, u32>,
-    tombstones: BTreeSet<String>,
+    bookings: BTreeMap<String, (Booking, u32)>,
+    tombstones: BTreeMap<String, (DeletedBooking, u32)>,
 }
 
 impl State {
     fn has(&self, id: &str) -> bool {
-        self.bookings.contains_key(id) || self.tombstones.contains(id)
+        self.bookings.contains_key(id) || self.tombstones.contains_key(id)
     }
 
-    fn book(&mut self, id: &str, etag: u32) {
-        self.bookings.insert(id.to_owned(), etag);
+    /// Returns the item under the id of a booking.
+    fn at(&self, id: &str) -> Option<Stored<Item>> {
+        let booking = self.bookings.get(id).map(|(it, etag)| (it.clone().into(), etag));
+        let tombstone = || self.tombstones.get(id).map(|(it, etag)| (it.clone().into(), etag));
+        let (item, etag) = booking.or_else(tombstone)?;
+        Some(Stored { item, etag: text(*etag) })
     }
 
-    fn cancel(&mut self, id: &str) {
-        self.bookings.remove(id);
-        if id == LEAVES_TOMBSTONE {
-            self.tombstones.insert(id.to_owned());
+    fn book(&mut self, booking: Booking, etag: u32) {
+        if let Some((DeletedBooking(deleted), _)) = self.tombstones.remove(&booking.id) {
+            assert!(deleted.version < booking.version, "{booking:?} has an old version");
+            let n_commands = [deleted.commands.len(), booking.commands.len()];
+            assert!(n_commands[0] < n_commands[1], "{booking:?} is created twice by one command");
+        }
+        self.bookings.insert(booking.id.clone(), (booking, etag));
+    }
+
+    fn cancel(&mut self, id: &str, etag: u32) {
+        if let Some((booking, _)) = self.bookings.remove(id)
+            && LEAVE_TOMBSTONES.contains(&id)
+        {
+            self.tombstones.insert(id.to_owned(), (booking.deleted(), etag));
         }
     }
 }
@@ -115,6 +163,7 @@ enum StoreFault {
     OtherDeletesRoom,
     OtherBooks(String),
     OtherCancels(String),
+    TombstonesExpire,
     /// A read that is not of the latest state sees the state before.
     Stale,
     Throttled,
@@ -124,6 +173,7 @@ enum StoreFault {
     SentTwice,
 }
 
+#[derive(Clone)]
 struct Store {
     states: Vec<State>,
     /// The first state of the group.
@@ -132,6 +182,8 @@ struct Store {
     takes: usize,
     etag: u32,
     created: BTreeSet<(String, u32)>,
+    /// The next command of another writer.
+    command: usize,
 }
 
 impl Store {
@@ -149,21 +201,25 @@ impl Store {
                 self.states.push(state);
                 return;
             }
+            StoreFault::TombstonesExpire => state.tombstones.clear(),
             StoreFault::OtherEdits => "another".clone_into(&mut room.title),
             StoreFault::OtherBooks(id)
-                if !state.has(id)
+                if (!state.has(id) || *id == "a" && state.tombstones.contains_key("a"))
                     && !room.recent.has_deleted(id, Timestamp::now())
                     && excludes(&room, id).is_none() =>
             {
-                state.book(id, etag);
+                self.command += 1;
+                let booking = Booking::new(id, self.command);
+                let again = state.at(id).and_then(|it| booking.recreated(it.item));
+                state.book(again.unwrap_or(booking), etag);
                 room.bookings += 1;
                 room.ids.insert(id.clone());
             }
             StoreFault::OtherCancels(id) if state.bookings.contains_key(id) => {
-                state.cancel(id);
+                state.cancel(id, etag);
                 room.bookings -= 1;
                 room.ids.remove(id);
-                if Rooms::is_created_once(id) {
+                if Rooms::is_created_once(id) && id != "once-a" {
                     room.recent.remember_deleted([id.clone()], Timestamp::now());
                 }
             }
@@ -181,7 +237,7 @@ impl Store {
 
     /// Carries a transaction out, or refuses it for the first operation that cannot be done.
     fn transact(&mut self, write: &Write<Item>) -> Result<NewETags, Refusal> {
-        let State { room, bookings, tombstones } = self.now();
+        let State { room, bookings, .. } = self.now();
         let refused = |operation, reason| Err(refusal(Some(operation), reason, false));
         for (index, child) in write.children.iter().enumerate() {
             match child {
@@ -190,15 +246,15 @@ impl Store {
                 }
                 ChildWrite::Delete(id, if_match) => match (bookings.get(id), if_match) {
                     (None, _) => return refused(index, Reason::NotFound),
-                    (Some(etag), Some(wanted)) if *wanted != text(*etag) => {
+                    (Some((_, etag)), Some(wanted)) if *wanted != text(*etag) => {
                         return refused(index, Reason::PreconditionFailed);
                     }
                     _ => {}
                 },
-                ChildWrite::Replace(id, _, etag) => match bookings.get(id) {
-                    Some(stored) if text(*stored) == *etag => {}
-                    None if !tombstones.contains(id) => return refused(index, Reason::NotFound),
-                    _ => return refused(index, Reason::PreconditionFailed),
+                ChildWrite::Replace(id, _, etag) => match self.now().at(id) {
+                    None => return refused(index, Reason::NotFound),
+                    Some(stored) if stored.etag == *etag => {}
+                    Some(_) => return refused(index, Reason::PreconditionFailed),
                 },
                 ChildWrite::Create(_) => {}
             }
@@ -220,18 +276,22 @@ impl Store {
         let mut children = Vec::new();
         for child in &write.children {
             match child {
-                ChildWrite::Create(item) => {
-                    assert!(!deleted(&id_of(item)), "{item:?} comes back");
-                    state.book(&id_of(item), etag);
-                    self.created.insert((id_of(item), etag));
+                ChildWrite::Create(Item::Booking(booking))
+                | ChildWrite::Replace(_, Item::Booking(booking), _) => {
+                    assert!(!deleted(&booking.id), "{booking:?} comes back");
+                    let replaced = state.tombstones.get(&booking.id);
+                    assert!(replaced.is_none() || booking.id == "a", "{booking:?} comes back");
+                    state.book(booking.clone(), etag);
+                    self.created.insert((booking.id.clone(), etag));
                     children.push(Some(text(etag)));
                 }
                 ChildWrite::Delete(id, _) => {
                     state.bookings.remove(id);
                     children.push(None);
                 }
+                ChildWrite::Create(_) => unreachable!("a child is a booking"),
                 ChildWrite::Replace(id, ..) => {
-                    state.cancel(id);
+                    state.cancel(id, etag);
                     children.push(Some(text(etag)));
                 }
             }
@@ -257,16 +317,9 @@ impl Store {
                 StoreAnswer::Parent(known(self.visible(on_latest, fault)))
             }
             (GroupStep::Find(ids), _) => {
-                let State { bookings, tombstones, .. } = self.visible(on_latest, fault);
-                let found = ids.into_iter().filter_map(|id| {
-                    let (item, etag) = match bookings.get(&id) {
-                        Some(etag) => (Item::Booking(id.clone()), *etag),
-                        None if tombstones.contains(&id) => (Item::DeletedBooking(id.clone()), 0),
-                        None => return None,
-                    };
-                    Some((id, Stored { item, etag: text(etag) }))
-                });
-                StoreAnswer::Found(found.collect())
+                let state = self.visible(on_latest, fault);
+                let found = |id: String| state.at(&id).map(|stored| (id, stored));
+                StoreAnswer::Found(ids.into_iter().filter_map(found).collect())
             }
             (GroupStep::Write(write), _) if write.children.len() > self.takes => {
                 refused(Reason::TooLarge, false)
@@ -297,7 +350,7 @@ fn known(state: &State) -> Option<ParentState<Rooms>> {
 }
 
 fn id_of(item: &Item) -> String {
-    item.clone().try_into().unwrap()
+    Booking::try_from(item.clone()).unwrap().id
 }
 
 fn text(etag: u32) -> ETag {
@@ -314,6 +367,7 @@ fn faults() -> impl Strategy<Value = Vec<StoreFault>> {
     let fault = prop_oneof![
         6 => Just(StoreFault::Nothing),
         1 => Just(StoreFault::OtherEdits),
+        1 => Just(StoreFault::TombstonesExpire),
         1 => Just(StoreFault::OtherDeletesRoom),
         1 => id().prop_map(StoreFault::OtherBooks),
         1 => id().prop_map(StoreFault::OtherCancels),
@@ -332,15 +386,18 @@ enum Asked {
     Edit,
 }
 
-impl From<Asked> for Change<Rooms> {
-    fn from(asked: Asked) -> Self {
-        match asked {
-            Asked::Create(id) => Self::Create(id),
+impl Asked {
+    /// Returns the change of the command with this number, which has read what the store has now.
+    fn change(self, n: usize, store: &Store) -> Change<Rooms> {
+        match self {
+            Asked::Create(id) => Change::Create(Booking::new(&id, n)),
             Asked::Delete(id) => {
-                let tombstone = (id == LEAVES_TOMBSTONE).then(|| Item::DeletedBooking(id.clone()));
-                Self::Delete(id, tombstone)
+                let known = store.now().bookings.get(&id).map(|(booking, _)| booking.deleted());
+                let known = known.unwrap_or_else(|| Booking::new(&id, n).deleted());
+                let leaves = LEAVE_TOMBSTONES.contains(&id.as_str());
+                Change::Delete(id, leaves.then(|| known.into()))
             }
-            Asked::Edit => Self::Edit("new".to_owned()),
+            Asked::Edit => Change::Edit("new".to_owned()),
         }
     }
 }
@@ -370,8 +427,9 @@ fn before() -> impl Strategy<Value = Vec<StoreFault>> {
 
 fn store(before: &[StoreFault], takes: usize) -> Store {
     let first = State { room: Some((Room::default(), 0)), ..State::default() };
-    let mut store =
-        Store { states: vec![first], begin: 0, takes, etag: 0, created: BTreeSet::new() };
+    // Commands of other writers have higher numbers than those of a group.
+    let (created, command) = (BTreeSet::new(), 100);
+    let mut store = Store { states: vec![first], begin: 0, takes, etag: 0, created, command };
     for other in before {
         store.other(other);
     }
@@ -382,8 +440,8 @@ fn store(before: &[StoreFault], takes: usize) -> Store {
 /// A command that leaves a tombstone has read the booking before.
 fn group(asked: Vec<Asked>, on_latest: bool, store: &Store) -> Group<Rooms> {
     let operation = |(n, asked): (usize, Asked)| {
-        let change = Change::from(asked);
-        let known = |id| store.now().bookings.get(id).copied().unwrap_or_default();
+        let change = asked.change(n, store);
+        let known = |id| store.now().bookings.get(id).map_or(0, |(_, etag)| *etag);
         let if_match = match &change {
             Change::Delete(id, Some(_)) => Some(text(known(id))),
             _ => None,
@@ -434,9 +492,12 @@ proptest! {
         let is_remembered = remembered.is_some();
         let remembered = remembered.and_then(|age| known(&store.states[store.begin.saturating_sub(age)]));
         let n = asked.len();
+        // The same commands once more: the host repeats them all.
+        let mut repeated = group(asked.clone(), on_latest, &store);
         let mut group = group(asked, on_latest, &store);
         let requests = run(&mut group, remembered, &mut store, &faults);
         prop_assert!(requests <= 3 * n + 12, "{requests} requests for {n} operations");
+        run(&mut repeated, None, &mut store.clone(), &faults);
 
         for State { room, bookings, .. } in &store.states {
             if let Some((room, _)) = room {
@@ -470,7 +531,7 @@ proptest! {
                 (Change::Create(_), Ok(OperationOutcome::InTheWay(Stored { item, .. }))) => {
                     let is_tombstone = matches!(item, Item::DeletedBooking(_));
                     let has_both = |state: &State| {
-                        let has_tombstone = is_tombstone && state.tombstones.contains(&id);
+                        let has_tombstone = is_tombstone && state.tombstones.contains_key(&id);
                         has_room(state) && (has_tombstone || has_booking(state))
                     };
                     prop_assert!(once(&has_both), "there was no {id} in a room");
@@ -503,6 +564,8 @@ proptest! {
                 (_, Ok(_)) => prop_assert!(false, "an outcome of another operation"),
                 // The command is retried.
                 (_, Err(error)) => {
+                    let is_missing = error.reason == Reason::NotFound;
+                    prop_assert!(!is_missing || once(&|state| !has_room(state)));
                     prop_assert!(!faults.is_empty() || is_remembered || is_late, "{error}");
                 }
             }
@@ -562,6 +625,34 @@ fn a_delete_frees_the_place_in_its_own_transaction_and_for_an_instance_that_is_b
         let mut behind = group(vec![create()], false, &store);
         assert_eq!(run(&mut behind, remembered, &mut store, &[StoreFault::Stale]), requests);
         assert!(behind.outcomes().iter().all(is_done));
+    }
+}
+
+#[test]
+fn a_toggled_child_takes_the_place_of_its_tombstone_in_the_version_after_it() {
+    use OperationOutcome::{Done, InTheWay};
+    let other_books = |id: &str| StoreFault::OtherBooks(id.to_owned());
+    let other_cancels = |id: &str| StoreFault::OtherCancels(id.to_owned());
+    let toggled = ["a", "once-a"].map(|id| [other_books(id), other_cancels(id)]);
+    // Another writer comes between the look at the tombstones and the transaction.
+    for fault in [StoreFault::Nothing, other_books("a"), StoreFault::TombstonesExpire] {
+        let mut store = store(toggled.as_flattened(), IDS.len());
+        let asked = ["a", "once-a"].map(|id| Asked::Create(id.to_owned()));
+        let mut group = group(asked.to_vec(), false, &store);
+        let faults =
+            [vec![StoreFault::Nothing; 4], vec![fault.clone()], vec![StoreFault::Nothing; 9]];
+        let requests = run(&mut group, None, &mut store, &faults.concat());
+        match (&group.outcomes()[..], fault) {
+            // The parent and the transaction; the latest parent, the items and the transaction of the first.
+            ([Ok(Done { .. }), Ok(InTheWay(_))], StoreFault::Nothing) => assert_eq!(requests, 5),
+            ([Ok(InTheWay(other)), _], StoreFault::OtherBooks(_)) => {
+                assert!(matches!(other.item, Item::Booking(_)));
+            }
+            ([Err(error), _], StoreFault::TombstonesExpire) => assert!(error.is_race()),
+            (_, fault) => panic!("another outcome: {fault:?}"),
+        }
+        let version = store.now().bookings.get("a").map(|(booking, _)| booking.version);
+        assert!(version.is_none_or(|version| version == 3));
     }
 }
 
