@@ -237,7 +237,8 @@ pub struct OffsetPage<F = ()> {
 
 impl<F> OffsetPage<F> {
     /// Returns the page of a list in one logical partition, and the number of all of its items: two store
-    /// requests. Unreadable items are left out, so a page may have fewer items than its limit.
+    /// requests. The number costs 0.1 request units for each item that it counts. Unreadable items are left out,
+    /// so a page may have fewer items than its limit.
     ///
     /// The list is SQL: the properties of an item `c`, the filter, and an order that tells any two items apart.
     /// `values` has the parameters of the filter.

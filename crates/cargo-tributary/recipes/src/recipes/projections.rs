@@ -1,9 +1,11 @@
 //! The projections: a card of each recipe in the list of all, and the number of recipes with each tag.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use tributary_functions::prelude::*;
 
-use super::model::RecipesItem;
+use super::model::{RecipesItem, Tag};
 
 /// The logical partition of all cards.
 pub(super) const LIST: &str = "recipes";
@@ -44,8 +46,13 @@ impl Aggregate for TagCounts {
     const FUNCTION: &'static str = "TagCounts";
     type Change = RecipesItem;
 
-    fn contribution(change: &RecipesItem) -> Option<Contribution> {
-        let RecipesItem::Recipe(recipe) = change else { return None };
-        recipe.card.tag_list.first().map(|tag| Contribution::new(tag.as_str(), 1))
+    fn contributions(change: &RecipesItem) -> impl IntoIterator<Item = Contribution> {
+        let tags = match change {
+            RecipesItem::Recipe(recipe) => recipe.card.tag_list.as_slice(),
+            RecipesItem::DeletedRecipe(_) | RecipesItem::Favorite(_) => &[],
+        };
+        // A tag that stands twice in a recipe is one tag.
+        let tags: BTreeSet<&str> = tags.iter().map(Tag::as_str).collect();
+        tags.into_iter().map(|tag| Contribution::new(tag, 1)).collect::<Vec<_>>()
     }
 }
