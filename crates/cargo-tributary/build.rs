@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The files of the template that the example `rooms` has, too.
+/// The files of the template that the examples have, too.
 const SHARED: [&str; 9] = [
     ".cargo/config.toml",
     ".github/workflows/ci.yml",
@@ -22,27 +22,51 @@ const SHARED: [&str; 9] = [
     "tests/it/secrets.rs",
 ];
 
+/// The dependencies of the example `recipes`, besides those of the template.
+const OF_RECIPES: &str = r#"[dependencies]
+argon2 = "0.6"
+jsonwebtoken = { version = "12", default-features = false, features = ["aws_lc_rs"] }
+slug = "0.1"
+"#;
+
+/// Without optimization a password takes most of a second.
+const HASHING: &str = "
+[profile.dev.package.argon2]
+opt-level = 3
+
+[profile.dev.package.blake2]
+opt-level = 3
+";
+
+const MANIFEST: &str = "Cargo.toml.in";
+
 const CONTAINERS: &str = "infra/containers.json";
 
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn main() -> Outcome {
-    for folder in ["template", "rooms", "src/scaffold/templates"] {
+    for folder in ["template", "rooms", "recipes", "src/scaffold/templates"] {
         println!("cargo::rerun-if-changed={folder}");
     }
     let out = PathBuf::from(env::var("OUT_DIR")?);
-    let [template, rooms, parts] = ["notes", "rooms", "parts"].map(|app| out.join(app));
-    for app in [&template, &rooms, &parts] {
+    let [template, rooms, recipes, parts] =
+        ["notes", "rooms", "recipes", "parts"].map(|app| out.join(app));
+    for app in [&template, &rooms, &recipes, &parts] {
         let _ = fs::remove_dir_all(app);
     }
     copy(Path::new("template"), &template)?;
     write_functions(&template)?;
 
-    for file in SHARED {
-        copy(&Path::new("template").join(file), &rooms.join(file))?;
+    for (from, example) in [("rooms", &rooms), ("recipes", &recipes)] {
+        for file in SHARED {
+            copy(&Path::new("template").join(file), &example.join(file))?;
+        }
+        copy(Path::new(from), example)?;
+        write_functions(example)?;
     }
-    copy(Path::new("rooms"), &rooms)?;
-    write_functions(&rooms)?;
+    let manifest = fs::read_to_string(recipes.join(MANIFEST))?;
+    let manifest = manifest.replacen("[dependencies]\n", OF_RECIPES, 1);
+    write(&recipes.join(MANIFEST), &(manifest + HASHING))?;
 
     copy(&template, &parts)?;
     let containers = fs::read_to_string(template.join(CONTAINERS))?;

@@ -49,6 +49,8 @@ pub(crate) enum Example {
     Notes,
     /// Meeting rooms: counted bookings, copies, counts, the newest rooms, and names that follow a rename.
     Rooms,
+    /// Recipes behind an API that is not ours: tokens, envelopes, errors, slugs, offsets, a feed of the followed.
+    Recipes,
 }
 
 /// Builds the handler for the Functions images and writes target/functionapp and target/functionapp.zip.

@@ -11,6 +11,7 @@ use crate::{Example, New};
 /// The apps as `build.rs` has put them together.
 static NOTES: Dir<'_> = include_dir!("$OUT_DIR/notes");
 static ROOMS: Dir<'_> = include_dir!("$OUT_DIR/rooms");
+static RECIPES: Dir<'_> = include_dir!("$OUT_DIR/recipes");
 
 /// The name of the app in the template, as a package and as a crate.
 const NAME: [&str; 2] = ["my-app", "my_app"];
@@ -57,6 +58,7 @@ pub(crate) fn create(new: &New) -> anyhow::Result<()> {
     let app = match example {
         Example::Notes => &NOTES,
         Example::Rooms => &ROOMS,
+        Example::Recipes => &RECIPES,
     };
     write(app, folder, &fill)?;
     // The names are shorter than those of the template. Without rustfmt the app stays as it is.
@@ -83,9 +85,12 @@ fn check_name(name: &str) -> anyhow::Result<()> {
         "core",
         "alloc",
         "test",
+        "argon2",
         "axum",
+        "jsonwebtoken",
         "schemars",
         "serde",
+        "slug",
         "tokio",
         "tributary-dylib",
         "tributary-functions",

@@ -1,6 +1,7 @@
 //! The handler as a process of its own, without a host: what it is sent and what it writes.
 
 use std::{
+    path::Path,
     process::Stdio,
     sync::{Arc, Mutex},
     time::Duration,
@@ -19,7 +20,7 @@ use tokio::{
     task::JoinHandle,
     time::{sleep, timeout},
 };
-use tributary_local::cosmos::RunningServer;
+use tributary_local::{cosmos::RunningServer, host::Settings};
 
 use crate::{Answer, AppUnderTest, World};
 
@@ -37,15 +38,18 @@ pub struct Handler {
 
 impl Handler {
     /// Starts the executable of an app, `env!("CARGO_BIN_EXE_<name>")` in its tests, with these settings
-    /// besides those of the store.
+    /// besides those of the store and of `local.settings.json.example`.
     pub async fn start<A: AppUnderTest>(
         executable: &str,
         world: &World<A>,
         settings: &[(&str, &str)],
     ) -> Self {
         let store = world.endpoint.serve(0).await.unwrap();
+        let file = Path::new(A::ROOT).join("local.settings.json.example");
+        let local = Settings::read(&file).unwrap();
         let mut child = Command::new(executable)
             .env_clear()
+            .envs(local.iter())
             .env("CosmosConnection", store.connection_string())
             .env("CosmosDatabase", World::<A>::DATABASE)
             .env("FUNCTIONS_CUSTOMHANDLER_PORT", "0")

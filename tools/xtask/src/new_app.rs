@@ -62,6 +62,7 @@ pub(crate) fn new_app(packaged: bool) -> anyhow::Result<()> {
     // The features that the workspace has: so what is built there is not built again.
     let manifest = app.join("Cargo.toml");
     let shared = "[dependencies]\ntributary-testing = \"0.1.0\"\n\
+                  jsonwebtoken = { version = \"12\", default-features = false, features = [\"aws_lc_rs\"] }\n\
                   typenum = { version = \"1\", features = [\"const-generics\"] }\n";
     fs::write(&manifest, fs::read_to_string(&manifest)?.replace("[dependencies]\n", shared))?;
     run(in_folder(&app, cargo).args(["fmt", "--check"]))?;

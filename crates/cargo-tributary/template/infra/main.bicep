@@ -20,6 +20,10 @@ param instanceMemoryMB int = 2048
 @maxValue(1000)
 param maximumInstanceCount int = 40
 
+@description('Settings of the app, such as secrets: --parameters settings=\'{"TokenSecret": "…"}\'. They are not kept here.')
+@secure()
+param settings object = {}
+
 var token = toLower(uniqueString(resourceGroup().id))
 // The file that the local endpoint and the tests read, too. To add a container, add it there.
 var containers = loadJsonContent('containers.json').containers
@@ -219,7 +223,7 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
     siteConfig: {
       minTlsVersion: '1.2'
       cors: { allowedOrigins: empty(sites) ? [] : split(sites, ',') }
-      appSettings: [
+      appSettings: concat(map(items(settings), setting => { name: setting.key, value: setting.value }), [
         { name: 'AzureWebJobsStorage__blobServiceUri', value: storage.properties.primaryEndpoints.blob }
         { name: 'AzureWebJobsStorage__credential', value: 'managedidentity' }
         { name: 'AzureWebJobsStorage__clientId', value: identity.properties.clientId }
@@ -236,7 +240,7 @@ resource app 'Microsoft.Web/sites@2025-03-01' = {
         { name: 'CosmosDatabase', value: databaseName }
         // The SDK would ask the metadata service of virtual machines who it is, and wait for that.
         { name: 'COSMOS_DISABLE_IMDS', value: 'true' }
-      ]
+      ])
     }
   }
   // Without its roles and its containers the app would start into errors.

@@ -299,12 +299,13 @@ impl Examples {
     }
 
     /// Returns the body of a function, and the values in it that no answer may have. Each of its texts has a
-    /// probe, except ids, dates and choices.
+    /// probe, except ids, dates, choices and e-mail addresses.
     fn body(&self, listed: &Listed) -> Option<(Value, BTreeSet<String>)> {
         let schema = self.document.body(&listed.function)?;
         let mut secrets = BTreeSet::new();
         let mut with_probe = |schema: &Value, text: &str| {
-            if self.ids.contains(text) {
+            // A sign-in names its user by the address of the registration.
+            if self.ids.contains(text) || schema["format"] == "email" {
                 return self.with_set(text);
             }
             let is_secret = schema["writeOnly"] == true;

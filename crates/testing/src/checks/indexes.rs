@@ -309,9 +309,14 @@ impl Lookup {
             };
             let mut parts = vec![rest];
             while let Some(part) = parts.pop() {
-                match path_of(part) {
-                    Some(path) => drop(others.insert(path)),
-                    None => parts.extend(part.parts()),
+                match (path_of(part), part) {
+                    (Some(path), _) => drop(others.insert(path)),
+                    (None, Expr::Call(name, arguments)) if name == "ARRAY_CONTAINS" => {
+                        let array = arguments.first().and_then(path_of);
+                        others.extend(array.map(|array| format!("{array}/[]")));
+                        parts.extend(arguments.iter().skip(1));
+                    }
+                    _ => parts.extend(part.parts()),
                 }
             }
         }
@@ -344,6 +349,9 @@ mod tests {
         let equal = paths(&["tags/[]/id"]);
         let others = paths(&["tags/[]/version"]);
         assert_eq!(Lookup::from_query(text), Lookup { equal, others, order: Vec::new() });
+        let text =
+            "SELECT * FROM c WHERE ARRAY_CONTAINS(c.tags, @tag) AND ARRAY_CONTAINS(@all, c.a)";
+        assert_eq!(Lookup::from_query(text).others, paths(&["a", "tags/[]"]));
     }
 
     #[test]

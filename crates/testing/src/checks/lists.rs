@@ -279,3 +279,40 @@ async fn page_and_cost<A: AppUnderTest>(
     let units = answer.header("x-ms-request-charge").parse().unwrap_or(0.0);
     (answer, (requests, units))
 }
+
+/// Checks a list that takes `offset` and `limit`: pages of each size show the same items in the same order, each
+/// once, and a page behind the last is empty. A bad offset or limit is refused without a store request.
+///
+/// `path` is that of the list up to the parameters of the page. `items` is the member of the answer that has the
+/// items, and `id` the property that tells them apart.
+pub async fn offsets_show_each_item_once<A: AppUnderTest>(
+    world: &World<A>,
+    path: &str,
+    (items, id): (&str, &str),
+) {
+    let page = async |offset: usize, limit: usize| -> Vec<String> {
+        let page = world.get(&format!("{path}offset={offset}&limit={limit}")).await.expect(200);
+        let page = page.json()[items].as_array().unwrap().clone();
+        page.iter().map(|item| item[id].as_str().unwrap().to_owned()).collect()
+    };
+    let all = page(0, 100).await;
+    assert!(all.len() > 3, "{path} needs more items for this check");
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len(), "{path}");
+    for limit in [1, 2, 3] {
+        let mut shown = Vec::new();
+        for offset in (0..all.len()).step_by(limit) {
+            let page = page(offset, limit).await;
+            assert_eq!(page.len(), limit.min(all.len() - offset), "{path}: a page is not full");
+            shown.extend(page);
+        }
+        assert_eq!(shown, all, "{path} by {limit}");
+        assert!(page(all.len(), limit).await.is_empty(), "{path} goes on behind its end");
+    }
+    let n_before = world.endpoint.request_count();
+    for bad in ["offset=-1", "offset=1001", "offset=", "limit=0", "limit=101"] {
+        let answer = world.get(&format!("{path}{bad}")).await;
+        let (name, _) = bad.split_once('=').unwrap();
+        assert_eq!(refusal::<A>(path, &answer, (400, "validation")), [name], "{path}{bad}");
+    }
+    assert_eq!(world.endpoint.request_count(), n_before, "a bad page came to the store");
+}

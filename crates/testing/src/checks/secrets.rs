@@ -197,7 +197,7 @@ pub async fn no_output_has_a_secret<A: AppUnderTest>(executable: &str) {
         ("OTEL_METRIC_EXPORT_INTERVAL", "20"),
     ];
     let requests = async {
-        let caller = Caller(Handler::start(executable, &world, &settings).await);
+        let caller = Caller::of::<A>(Handler::start(executable, &world, &settings).await);
         let mut examples = Examples::of::<A>("");
         let send = async |_: &Examples, example: &Example| caller.send_example(example).await;
         examples.create(&world, send).await;
@@ -222,7 +222,7 @@ pub async fn no_output_has_a_secret<A: AppUnderTest>(executable: &str) {
     output.extend(amid_faults);
 
     let easyauth = [("RUST_LOG", "trace"), ("Authentication__Mode", "easyauth")];
-    let caller = Caller(Handler::start(executable, &world, &easyauth).await);
+    let caller = Caller::of::<A>(Handler::start(executable, &world, &easyauth).await);
     for listed in Listed::all::<A>() {
         caller.send(listed.function.method.as_str(), listed.function.route, "{}".into()).await;
     }
@@ -254,7 +254,7 @@ async fn output_amid_faults<A: AppUnderTest>(executable: &str) -> Vec<String> {
     let outputs = refusals.into_iter().chain([Fault::AnswerLost]).map(async |fault| {
         let world = World::<A>::new().await;
         let settings = [("RUST_LOG", "trace"), ("RUST_BACKTRACE", "1")];
-        let caller = Caller(Handler::start(executable, &world, &settings).await);
+        let caller = Caller::of::<A>(Handler::start(executable, &world, &settings).await);
         for container in containers::<A>() {
             for kind in [Batch, Create, Query, Read, Replace] {
                 world.endpoint.inject(fault, kind, &container, 3);
@@ -288,15 +288,24 @@ impl Collector {
     }
 }
 
-/// A caller of a handler, with keys in its query and headers.
-struct Caller(Handler);
+/// A caller of a handler, with keys in its query and headers, and the sign-in of the app if that has its own.
+struct Caller(Handler, Vec<(&'static str, String)>);
 
 impl Caller {
+    fn of<A: AppUnderTest>(handler: Handler) -> Self {
+        let mut headers = A::USER.map(A::sign_in).unwrap_or_default();
+        let others = HEADERS.iter().filter(|(name, _)| headers.iter().all(|(own, _)| own != name));
+        let others: Vec<_> = others.map(|(name, value)| (*name, (*value).to_owned())).collect();
+        headers.extend(others);
+        Self(handler, headers)
+    }
+
     /// Sends a request; `None` if the answer came before all of the body was taken.
     async fn send(&self, method: &str, path: &str, body: String) -> Option<Answer> {
         let sign = if path.contains('?') { '&' } else { '?' };
         let path = format!("{path}{sign}code=sesame-code");
-        self.0.try_send(method, &path, &HEADERS, body).await.ok()
+        let headers: Vec<_> = self.1.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        self.0.try_send(method, &path, &headers, body).await.ok()
     }
 
     async fn send_example(&self, example: &Example) -> Answer {
@@ -374,8 +383,14 @@ impl Caller {
         answers
     }
 
+    /// Returns the output. It has no value of the sign-in.
     async fn end(mut self) -> Vec<String> {
         self.0.terminate().await;
-        self.0.output()
+        let output = self.0.output();
+        for (name, value) in self.1.iter().filter(|(name, _)| *name != "content-type") {
+            let told = output.iter().find(|line| line.contains(value));
+            assert_eq!(told, None, "{name} is in the output");
+        }
+        output
     }
 }

@@ -11,6 +11,7 @@ use azure_data_cosmos::CosmosError;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
+use super::CpuBoundError;
 use crate::audit::Obstacle;
 use crate::brand::brand;
 use crate::cosmos::{Reason, Retryable, StoreError, decides_on_latest};
@@ -204,6 +205,13 @@ impl ApiError {
 impl From<CosmosError> for ApiError {
     fn from(error: CosmosError) -> Self {
         Self::Store(error.into())
+    }
+}
+
+/// Work that could not be done is a bug.
+impl From<CpuBoundError> for ApiError {
+    fn from(_: CpuBoundError) -> Self {
+        Self::Internal
     }
 }
 

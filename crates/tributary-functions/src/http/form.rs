@@ -267,9 +267,10 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// Returns true if the body has the field, also as null: for an edit that tells null from a missing field.
-    pub fn has(&self, field: &str) -> bool {
-        raw_json::field(self.text, field).is_some()
+    /// Returns `Some(true)` if the body has the field, also as null: for an edit that tells null from a missing
+    /// field. It is never `None`, so that [`from_form!`](crate::http::from_form) takes it as a field.
+    pub fn has(&self, field: &str) -> Option<bool> {
+        Some(raw_json::field(self.text, field).is_some())
     }
 
     /// Takes the fields of an object at a place in the body.
@@ -429,7 +430,7 @@ mod tests {
         assert!(form.maybe_object::<Line>("article").is_none());
         assert_eq!(form.maybe_object::<Line>("none"), Some(None));
         assert_eq!(form.maybe_object::<Line>("absent"), Some(None));
-        assert_eq!(["none", "absent"].map(|field| form.has(field)), [true, false]);
+        assert_eq!(["none", "absent"].map(|field| form.has(field)), [Some(true), Some(false)]);
         assert_eq!(form.optional_text("none", Ok), Some(None));
         assert_eq!(form.optional_text("absent", Ok), Some(None));
         let errors = form.into_errors();

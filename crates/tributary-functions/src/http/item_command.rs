@@ -54,6 +54,13 @@ pub struct ItemCommand {
     path: String,
 }
 
+/// A command of an API whose callers make no conditions.
+impl From<CommandId> for ItemCommand {
+    fn from(id: CommandId) -> Self {
+        Self { id, conditions: Conditions::default() }
+    }
+}
+
 impl ItemCommand {
     /// Creates a command that only creates an item, for a handler that says itself where the item is.
     pub fn only_create(id: CommandId) -> Self {

@@ -9,6 +9,10 @@
 //!
 //! A list of children can have a range of dates ([`DateRange`]). Each page queries the range, and a cursor
 //! from outside of it is refused. So no cursor widens the range.
+//!
+//! An API that is not ours may ask for `offset` and `limit` instead ([`OffsetPage`]). The store reads and charges
+//! the items that such a page skips, so an offset is at most 1,000. An item that is created meanwhile moves the
+//! others to the next page.
 
 use axum::{Json, extract::FromRequestParts, http::request::Parts};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -17,10 +21,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
     ApiError, QueryParameter,
-    query::{limit_from, moment_from, parameters},
+    query::{limit_from, moment_from, number_from, parameters},
 };
 use crate::{
-    cosmos::{Container, JsonText, RowResult, StoreError},
+    cosmos::{Container, JsonText, Query, RowResult, Scope, StoreError},
     engines::{
         child_list::{ChildList, DateRange, SortKey},
         name_list::{NameKey, NameList},
@@ -213,6 +217,64 @@ impl<S: Send + Sync, K: DeserializeOwned, F: Filter> FromRequestParts<S> for Pag
         let scope = scope(parts.uri.path(), &filter)?;
         let after = cursor.map(|text| read_cursor(&scope, &text)).transpose()?;
         Ok(Self { limit, after, filter, scope })
+    }
+}
+
+/// The most items that a page skips.
+const MAX_OFFSET: u32 = 1_000;
+
+/// The page that a caller asks for by `offset` and `limit`, with the filter `F`. It has no cursor and no envelope:
+/// the app answers with a type of its own.
+#[derive(Debug)]
+pub struct OffsetPage<F = ()> {
+    /// The number of items before the page, 0 to 1,000: the store reads and charges them.
+    pub offset: u32,
+    /// The number of items, 1 to 100.
+    pub limit: u32,
+    /// The filter of the items.
+    pub filter: F,
+}
+
+impl<F> OffsetPage<F> {
+    /// Returns the page of a list in one logical partition, and the number of all of its items: two store
+    /// requests. The number costs 0.1 request units for each item that it counts. Unreadable items are left out,
+    /// so a page may have fewer items than its limit.
+    ///
+    /// The list is SQL: the properties of an item `c`, the filter, and an order that tells any two items apart.
+    /// `values` has the parameters of the filter.
+    pub async fn read<T: DeserializeOwned>(
+        &self,
+        container: &Container,
+        partition: &str,
+        [shape, filter, order]: [&str; 3],
+        values: Query,
+    ) -> Result<(Vec<T>, u64), StoreError> {
+        let scope = Scope::Partition(partition);
+        let count = format!("SELECT VALUE COUNT(1) FROM c WHERE {filter}");
+        let count: Vec<u64> = container.query(values.clone().with_text(count), scope, 1).await?;
+        let page = format!(
+            "SELECT {shape} FROM c WHERE {filter} ORDER BY {order} OFFSET @offset LIMIT @limit"
+        );
+        let page = values.with_text(page).with_parameter("@offset", self.offset)?;
+        let page = page.with_parameter("@limit", self.limit)?;
+        let rows = container.query_rows(page, scope, self.limit).await?;
+        Ok((rows.into_iter().flatten().collect(), count.into_iter().sum()))
+    }
+}
+
+impl<S: Send + Sync, F: Filter> FromRequestParts<S> for OffsetPage<F> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let mut page = Self { offset: 0, limit: 20, filter: F::default() };
+        for (name, value) in parameters(parts.uri.query())? {
+            match name.as_str() {
+                "limit" => page.limit = limit_from(&value)?,
+                "offset" => page.offset = number_from(&name, &value, 0..=MAX_OFFSET)?,
+                _ => page.filter.set(&name, &value)?,
+            }
+        }
+        Ok(page)
     }
 }
 

@@ -40,7 +40,7 @@ pub use self::{
     form::{Form, FromForm, from_form},
     function::{AuthLevel, FunctionLine, HttpFunction, delete, get, post, put},
     item_command::{ItemCommand, KEY_USED, new_id},
-    list::{Filter, List, PageRequest, refused_cursor},
+    list::{Filter, List, OffsetPage, PageRequest, refused_cursor},
     principal::{Actor, Authentication, SignIn},
     query::{Params, QueryParameter, limit_of, moment_from, parameter_of},
     reply::{ItemResponse, StoredItems, created, found, item},

@@ -5,7 +5,7 @@
 //! refuses such a query, also for parameters that it does not know. Names are compared decoded and without
 //! regard to case, as the Functions host compares them when it looks for its `code`.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, ops::RangeInclusive};
 
 use axum::{
     extract::{FromRequestParts, Path, RawPathParams},
@@ -79,10 +79,19 @@ pub fn moment_from(name: &str, text: &str) -> Result<Timestamp, ApiError> {
 
 /// Parses a `limit`, 1 to 100.
 pub(super) fn limit_from(text: &str) -> Result<u32, ApiError> {
-    text.parse()
-        .ok()
-        .filter(|limit| (1..=100).contains(limit))
-        .ok_or_else(|| ApiError::invalid("limit", "must be a whole number from 1 to 100"))
+    number_from("limit", text, 1..=100)
+}
+
+/// Parses a parameter that is a whole number in a range.
+pub(super) fn number_from(
+    name: &str,
+    text: &str,
+    range: RangeInclusive<u32>,
+) -> Result<u32, ApiError> {
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    let (first, last) = range.into_inner();
+    let rule = || format!("must be a whole number from {first} to {last}");
+    number.ok_or_else(|| ApiError::invalid(name, rule()))
 }
 
 /// The parameters of the path, all of them ids or partition keys; a 400 names the bad ones.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{
     Actor, ApiError, Conditions, Filter, Form, FromForm, ItemCommand, ItemResponse, JsonBody,
-    PageRequest, Params, QueryParameter, StoredItems,
+    OffsetPage, PageRequest, Params, QueryParameter, StoredItems,
 };
 use crate::{engines::idempotency::IdempotencyKey, values::CommandId};
 
@@ -328,11 +328,22 @@ impl<T: FromForm, const LIMIT: usize> HandlerArgument for JsonBody<T, LIMIT> {
     }
 }
 
+const LIMIT: QueryParameter =
+    QueryParameter::new("limit", "The number of items of a page: 1 to 100, by default 20.")
+        .example("20");
+
+impl<F: Filter> HandlerArgument for OffsetPage<F> {
+    fn describe(takes: &mut RequestShape) {
+        let offset = "The number of items before the page: 0 to 1000, by default 0. The store reads and charges them.";
+        let offset = QueryParameter::new("offset", offset).example("0");
+        [LIMIT, offset].iter().chain(F::PARAMETERS).for_each(|parameter| takes.query(*parameter));
+    }
+}
+
 impl<K, F: Filter> HandlerArgument for PageRequest<K, F> {
     fn describe(takes: &mut RequestShape) {
-        let limit = "The number of items of a page: 1 to 100, by default 20.";
         let cursor = "The `nextCursor` of the same list with the same filter.";
-        takes.query(QueryParameter::new("limit", limit).example("20"));
+        takes.query(LIMIT);
         takes.query(QueryParameter::new("cursor", cursor));
         for parameter in F::PARAMETERS {
             takes.query(*parameter);
