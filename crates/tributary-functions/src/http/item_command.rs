@@ -57,7 +57,7 @@ pub struct ItemCommand {
 /// A command of an API whose callers make no conditions.
 impl From<CommandId> for ItemCommand {
     fn from(id: CommandId) -> Self {
-        Self { id, conditions: Conditions::default() }
+        Self { id, conditions: Conditions::default(), path: String::new() }
     }
 }
 
