@@ -10,14 +10,17 @@ use serde_json::{Value, json};
 use super::emulator::Response;
 use super::operation::{RequestKind, StoreOperation, is_query, parse};
 
-/// Returns the answer to a request that this endpoint refuses; `None` for all others. Texts in double quotes, which
-/// the emulator takes for names, are written in single ones.
-pub(super) fn answer(operation: &StoreOperation, request: &mut Request) -> Option<Response> {
+/// Returns the body for the emulator, if it has to be another one: texts in double quotes, which the emulator takes for
+/// names, are written in single ones. A request that this endpoint refuses is an error with the answer.
+pub(super) fn check(
+    operation: &StoreOperation,
+    request: &Request,
+) -> Result<Option<String>, Response> {
     let is_patch = matches!(operation, StoreOperation::Data { kind: RequestKind::Patch, .. });
     if !is_patch && !is_query(request) {
-        return None;
+        return Ok(None);
     }
-    let mut body: Value = parse(request)?;
+    let Some(mut body) = parse::<Value>(request) else { return Ok(None) };
     let reason = match body["query"].as_str() {
         Some(text) => match text.parse::<Query>() {
             Err(error) => syntax(&error),
@@ -27,11 +30,11 @@ pub(super) fn answer(operation: &StoreOperation, request: &mut Request) -> Optio
                     .to_owned()
             }
             Ok(query) => {
-                if text.contains('"') {
-                    body["query"] = query.to_string().into();
-                    request.set_body(body.to_string());
+                if !text.contains('"') {
+                    return Ok(None);
                 }
-                return None;
+                body["query"] = query.to_string().into();
+                return Ok(Some(body.to_string()));
             }
         },
         None if is_patch && !body["condition"].is_null() => {
@@ -39,11 +42,11 @@ pub(super) fn answer(operation: &StoreOperation, request: &mut Request) -> Optio
              its ETag in If-Match."
                 .to_owned()
         }
-        None => return None,
+        None => return Ok(None),
     };
     let body = json!({"code": "BadRequest", "message": reason}).to_string();
     let (status, headers) = (u16::from(StatusCode::BadRequest), Headers::new());
-    Some(Response { status, headers, body: Bytes::from(body), items_loaded: None })
+    Err(Response { status, headers, body: Bytes::from(body), items_loaded: None })
 }
 
 /// Returns the message of the service.

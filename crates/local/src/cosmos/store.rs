@@ -142,9 +142,15 @@ impl EndpointStore {
         gateway::replace_by_names(&self.account, &mut request).await;
         let operation = StoreOperation::from_request(&request);
         wrap_bare_patch(&operation, &mut request);
-        if let Some(refused) = refused::answer(&operation, &mut request) {
-            return Ok(refused);
-        }
+        let body = match refused::check(&operation, &request) {
+            Ok(body) => body,
+            Err(refused) => return Ok(refused),
+        };
+        let rewrite = |request: &mut Request| {
+            if let Some(body) = body {
+                request.set_body(body);
+            }
+        };
         let mut response = match operation {
             StoreOperation::Data { kind, container, item } => {
                 if matches!(
@@ -155,6 +161,7 @@ impl EndpointStore {
                     key_prefix::narrow(&mut request, &known.partition_key.paths);
                 }
                 let place = self.requests.add(|| StoreRequest::new(kind, &container, &request));
+                rewrite(&mut request);
                 self.holds.wait(kind, &container.container).await;
                 let (store, path) = (Arc::clone(self), container.clone());
                 let answered = async move {
@@ -170,7 +177,10 @@ impl EndpointStore {
             StoreOperation::Metadata if request.url().path() == "/" => {
                 for_clients(self.account.send(&request).await?)
             }
-            StoreOperation::Metadata => self.account.send(&request).await?,
+            StoreOperation::Metadata => {
+                rewrite(&mut request);
+                self.account.send(&request).await?
+            }
         };
         if response.status == 304 && response.headers.get_optional_str(&ITEM_COUNT).is_none() {
             // The .NET SDK reads it also when there are no changes.

@@ -272,7 +272,8 @@ struct Lookup {
 
 impl Lookup {
     fn from_query(text: &str) -> Self {
-        let query: Query = text.parse().unwrap();
+        let parsed = text.parse::<Query>();
+        let query = parsed.unwrap_or_else(|error| panic!("{text}: {error}"));
         let root = query.root().unwrap_or_default();
         // An element of an array, `JOIN t IN c.tags`, by its alias and the path of the array.
         let joined = query.from.iter().skip(1).find_map(|source| match &source.values {

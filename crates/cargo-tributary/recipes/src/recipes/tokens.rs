@@ -66,7 +66,7 @@ impl SignIn for Tokens {
 }
 
 /// Returns the token of a request; `None` without one.
-pub fn token_of(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
+fn token_of(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     let Some(header) = headers.get(AUTHORIZATION) else { return Ok(None) };
     let text = header.to_str().map_err(|_| BAD_TOKEN)?;
     let token = ["Token ", "Bearer "].into_iter().find_map(|scheme| text.strip_prefix(scheme));

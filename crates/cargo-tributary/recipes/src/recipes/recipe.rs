@@ -1,0 +1,77 @@
+//! Recipes, each of a cook.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use tributary_functions::prelude::*;
+
+use super::{
+    Stores,
+    model::{InRecipe, PublicRecipe, Recipe, Slug},
+    name_of,
+};
+
+/// `{"recipe": …}`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct RecipeBody {
+    recipe: PublicRecipe,
+}
+
+impl From<Recipe> for RecipeBody {
+    fn from(recipe: Recipe) -> Self {
+        Self { recipe: recipe.public() }
+    }
+}
+
+/// Creates a recipe: one store request, since no other recipe has its slug.
+pub(super) async fn create_recipe(
+    State(stores): State<Stores>,
+    actor: Actor,
+    command: CommandId,
+    JsonBody(InRecipe(text)): JsonBody<InRecipe>,
+) -> Result<ItemResponse<RecipeBody>, ApiError> {
+    let recipe = Recipe::new(text, name_of(&actor)?, &command)?;
+    let created = retry(async |attempt: Attempt| {
+        if attempt.answer_lost
+            && let Some(known) = stores.recipes.item::<Recipe>(&recipe.id, &recipe.id).await?
+        {
+            return Ok(known);
+        }
+        Ok::<_, ApiError>(stores.recipes.save(recipe.clone(), None).await?)
+    });
+    let Stored { item, etag } = created.await?;
+    let location = format!("/api/recipes/{}", item.id);
+    Ok(http::created(&location, &RecipeBody::from(item), &etag))
+}
+
+pub(super) async fn get_recipe(
+    State(stores): State<Stores>,
+    Params(slug): Params<Slug>,
+) -> Result<Json<RecipeBody>, ApiError> {
+    Ok(Json(stores.recipe(&slug).await?.item.into()))
+}
+
+pub(super) async fn edit_recipe(
+    State(stores): State<Stores>,
+    actor: Actor,
+    Params(slug): Params<Slug>,
+    JsonBody(InRecipe(text)): JsonBody<InRecipe>,
+) -> Result<Json<RecipeBody>, ApiError> {
+    let edited = retry(async |_| {
+        let Stored { item: recipe, etag } = stores.recipe(&slug).await?;
+        actor.must_be(recipe.cook.as_str())?;
+        Ok::<_, ApiError>(stores.recipes.save(recipe.edited(text.clone()), Some(&etag)).await?)
+    });
+    Ok(Json(edited.await?.item.into()))
+}
+
+pub(super) async fn delete_recipe(
+    State(stores): State<Stores>,
+    actor: Actor,
+    Params(slug): Params<Slug>,
+    command: CommandId,
+) -> Result<StatusCode, ApiError> {
+    let command = ItemCommand::from(command);
+    let tombstone =
+        |recipe: &Recipe| actor.must_be(recipe.cook.as_str()).map(|()| recipe.tombstone());
+    command.delete_item(&stores.recipes, (&slug, &slug), tombstone).await
+}
