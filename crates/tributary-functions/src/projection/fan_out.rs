@@ -14,7 +14,7 @@
 //! 5. A projection of the change feed of the targets repairs each copy. [`RepairProjection`] is one
 //!    that does nothing else, for a type that implements [`Repairs`];
 //!    [`IntegrityProjection`](super::IntegrityProjection) also removes the children of deleted
-//!    parents, and another projection calls [`RepairProjection::repair`].
+//!    parents.
 //! 6. A line in `tests/it/` puts both under the proof (`tributary_testing::proof::fan_out`).
 //!
 //! # Why every copy ends with the newest value
@@ -354,7 +354,7 @@ impl<F: FanOut> RepairProjection<F> {
     /// Compares the copy in a target, whose own change was delivered, with the source, and updates it if it
     /// is older. `copied` is the source, in the version from which the copy was made; `target` is a partition
     /// key and an id.
-    pub async fn repair(
+    pub(super) async fn repair(
         &self,
         copied: &Origin,
         target: (&str, &str),
