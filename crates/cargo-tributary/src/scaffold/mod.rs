@@ -81,12 +81,7 @@ pub struct NewProjection {
     common: Common,
 }
 
-const AGGREGATE: [(&str, &str); 4] = [
-    ("mod.rs", include_str!("../../template/src/garden/garden_tools/mod.rs")),
-    ("model.rs", include_str!("../../template/src/garden/garden_tools/model.rs")),
-    ("commands.rs", include_str!("../../template/src/garden/garden_tools/commands.rs")),
-    ("queries.rs", include_str!("../../template/src/garden/garden_tools/queries.rs")),
-];
+const AGGREGATE: &str = include_str!("../../template/src/garden/garden_tools.rs");
 const AGGREGATE_STORY: &str = include_str!("../../template/tests/it/garden_tools.rs");
 const AGGREGATE_CONTAINER: &str = include_str!("templates/aggregate.json");
 const COPIES: &str = include_str!("templates/copies.rs");
@@ -159,21 +154,18 @@ fn aggregate(root: &Path, domain: &str, new: &NewAggregate) -> anyhow::Result<Pl
         ("club_member", &owner),
     ]);
     let names = names.and("my_app::garden::", format!("{}::{domain}::", library(root)?));
-    let templates: Vec<&str> =
-        AGGREGATE.iter().map(|(_, text)| *text).chain([AGGREGATE_STORY]).collect();
-    names::check(&templates, &[&item, &items, &owner])?;
+    names::check(&[AGGREGATE, AGGREGATE_STORY], &[&item, &items, &owner])?;
     check_new_container(root, &items)?;
 
     let module = items.snake();
-    let file =
-        |(file, text): (&str, &str)| (format!("src/{domain}/{module}/{file}"), names.apply(text));
-    let mut files: Vec<_> = AGGREGATE.map(file).into();
-    files.push((format!("tests/it/{module}.rs"), names.apply(AGGREGATE_STORY)));
     let functions = ["Put", "Get", "Delete"].map(|verb| format!("{verb}{}", item.pascal()));
     let list = format!("List{}", items.pascal());
     Ok(Plan {
         functions: functions.into_iter().chain([list]).collect(),
-        files,
+        files: vec![
+            (format!("src/{domain}/{module}.rs"), names.apply(AGGREGATE)),
+            (format!("tests/it/{module}.rs"), names.apply(AGGREGATE_STORY)),
+        ],
         lines: lines_of_part(domain, &module, &names.apply(AGGREGATE_CONTAINER)),
         story: module,
     })
@@ -183,7 +175,7 @@ fn projection(root: &Path, domain: &str, new: &NewProjection) -> anyhow::Result<
     let name = Name::parse(&new.name)?;
     let from = Name::parse(&new.from)?;
     let key = partition_key(root, &new.from)?;
-    let module = format!("src/{domain}/{}/mod.rs", from.snake());
+    let module = format!("src/{domain}/{}.rs", from.snake());
     ensure!(
         root.join(&module).exists(),
         "there is no {module}: `cargo local new projection` copies items that `cargo local new aggregate` has \

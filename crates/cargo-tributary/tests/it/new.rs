@@ -18,7 +18,7 @@ fn an_app_has_its_own_name_everywhere() {
     assert!(folder.read("meeting-rooms/host.json").contains("\"meeting-rooms\""));
     assert!(folder.read("meeting-rooms/.gitignore").contains("/target"));
     assert!(folder.read("meeting-rooms/functions/PutNote/function.json").contains("{noteId}"));
-    assert!(folder.read("meeting-rooms/src/notebook/notes/model.rs").contains("pub struct Note {"));
+    assert!(folder.read("meeting-rooms/src/notebook/notes.rs").contains("pub struct Note {"));
     for text in folder.files("meeting-rooms").into_values() {
         for name in ["my-app", "my_app", "DYLIB", "FRAMEWORK", "LOCAL", "TESTING", "arden", "lub"] {
             assert!(!text.contains(name), "{name}: {text}");

@@ -89,7 +89,7 @@ fn a_dry_run_prints_what_it_would_write_and_writes_nothing() {
     let app = app("dry-run");
     let before = app.files("");
     let said = create(&app, "aggregate recipe --dry-run").unwrap();
-    assert!(said.contains("new src/notes/recipes/model.rs\n//! The stored items"), "{said}");
+    assert!(said.contains("new src/notes/recipes.rs\n//! The recipes of an owner"), "{said}");
     assert!(said.contains("Nothing was written.\n"), "{said}");
     assert_eq!(app.files(""), before);
 }
@@ -116,7 +116,7 @@ fn what_does_not_fit_the_app_is_refused_with_the_reason_and_nothing_is_written()
         ("function Other --route /api/{other_id}", "\"otherId\""),
         ("projection cards --from cakes", "no container \"cakes\""),
         ("projection notes --from recipes", "has a container \"notes\" already"),
-        ("projection cards --from notes", "there is no src/notes/notes/mod.rs"),
+        ("projection cards --from notes", "there is no src/notes/notes.rs"),
         ("aggregate cake --domain other", "--domain notes"),
     ] {
         let error = create(&app, arguments).unwrap_err().to_string();
