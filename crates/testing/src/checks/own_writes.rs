@@ -41,6 +41,8 @@ impl<A: AppUnderTest> OwnWrites<A> {
         };
         let mut triggers = JoinSet::new();
         for pump in world.second_instance().await.pumps(&options) {
+            // A partition without a lease has copies that are behind.
+            pump.drain().await.unwrap();
             let stop = stop.clone();
             triggers.spawn(async move { pump.run(stop).await });
         }
