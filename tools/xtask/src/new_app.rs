@@ -113,7 +113,7 @@ fn add_lines(app: &Path, said: &str) -> anyhow::Result<()> {
         let text = fs::read_to_string(app.join(file))?;
         let (before, is_behind) = match place {
             "with the modules" => ("\nmod ", false),
-            "in the table of functions" => ("Vec<HttpFunction<Container>> {\n    vec![", true),
+            "in the table of functions" => ("let functions = vec![", true),
             "at the begin of the list" => ("\"containers\": [\n", true),
             _ => ("..Domain::new(\"notebook\")\n    }", true),
         };

@@ -91,6 +91,37 @@ macro_rules! from_form {
 }
 pub use crate::from_form;
 
+/// Declares envelopes of bodies and answers. `InRecipe<T>` is a `T` as `{"recipe": …}`: in a body, where an error
+/// names `recipe.title`, and in an answer and its schema.
+///
+/// ```
+/// use tributary_functions::http::envelopes;
+///
+/// envelopes!(
+///     /// A recipe in its envelope.
+///     pub InRecipe { recipe }
+/// );
+/// ```
+#[macro_export]
+macro_rules! envelopes {
+    ($($(#[$doc:meta])* $visibility:vis $name:ident { $field:ident }),+ $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(::serde::Serialize, ::schemars::JsonSchema)]
+        $visibility struct $name<T> {
+            /// What the envelope has.
+            $visibility $field: T,
+        }
+
+        impl<T: $crate::http::FromForm> $crate::http::FromForm for $name<T> {
+            fn from_form(form: &mut $crate::http::Form) -> ::std::option::Option<Self> {
+                form.object(stringify!($field)).map(|$field| Self { $field })
+            }
+        }
+    )+};
+}
+
+pub use crate::envelopes;
+
 /// The fields of a body, and the errors of those taken so far.
 ///
 /// A caller learns of all bad fields at once, up to a limit. Unused fields are ignored, and of two fields

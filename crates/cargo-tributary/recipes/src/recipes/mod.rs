@@ -34,7 +34,7 @@ use self::{
     model::{Recipe, Slug, User, Username},
     passwords::Passwords,
     recipe::{create_recipe, delete_recipe, edit_recipe, get_recipe},
-    users::{follow, get_profile, login, register},
+    users::{follow, get_profile, get_user, login, register},
 };
 
 /// The containers and what else the handlers share. Cloning is cheap.
@@ -85,6 +85,7 @@ fn functions() -> Vec<HttpFunction<Stores>> {
             .queued(&hashes),
         post("Login",          "/api/users/login",                Public,       login)
             .queued(&hashes),
+        get("GetUser",         "/api/user",                       KeylessUser,  get_user),
         get("GetProfile",      "/api/profiles/{username}",        Anonymous,    get_profile),
         post("Follow",         "/api/profiles/{username}/follow", KeylessUser,  follow::<true>),
         delete("Unfollow",     "/api/profiles/{username}/follow", KeylessUser,  follow::<false>),

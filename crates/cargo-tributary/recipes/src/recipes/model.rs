@@ -41,15 +41,14 @@ from_form!(
     }
 );
 
-/// The body about a user, in its envelope.
-pub struct InUser(pub Credentials);
-
-from_form!(InUser(object("user")));
-
-/// The body about a recipe, in its envelope.
-pub struct InRecipe(pub RecipeText);
-
-from_form!(InRecipe(object("recipe")));
+envelopes!(
+    /// The envelope of what is about the caller.
+    pub InUser { user },
+    /// The envelope of what others see of a user.
+    pub InProfile { profile },
+    /// The envelope of a recipe.
+    pub InRecipe { recipe },
+);
 
 /// An item of the container `users`.
 #[items]

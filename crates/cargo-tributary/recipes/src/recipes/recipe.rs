@@ -1,33 +1,21 @@
 //! Recipes, each of a cook.
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use tributary_functions::prelude::*;
 
 use super::{
     Stores,
-    model::{InRecipe, PublicRecipe, Recipe, Slug},
+    model::{InRecipe, PublicRecipe, Recipe, RecipeText, Slug},
     name_of,
 };
 
-/// `{"recipe": …}`.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct RecipeBody {
-    recipe: PublicRecipe,
-}
-
-impl From<Recipe> for RecipeBody {
-    fn from(recipe: Recipe) -> Self {
-        Self { recipe: recipe.public() }
-    }
-}
+type RecipeBody = InRecipe<PublicRecipe>;
 
 /// Creates a recipe: one store request, since no other recipe has its slug.
 pub(super) async fn create_recipe(
     State(stores): State<Stores>,
     actor: Actor,
     command: CommandId,
-    JsonBody(InRecipe(text)): JsonBody<InRecipe>,
+    JsonBody(InRecipe { recipe: text }): JsonBody<InRecipe<RecipeText>>,
 ) -> Result<ItemResponse<RecipeBody>, ApiError> {
     let recipe = Recipe::new(text, name_of(&actor)?, &command)?;
     let created = retry(async |attempt: Attempt| {
@@ -40,28 +28,28 @@ pub(super) async fn create_recipe(
     });
     let Stored { item, etag } = created.await?;
     let location = format!("/api/recipes/{}", item.id);
-    Ok(http::created(&location, &RecipeBody::from(item), &etag))
+    Ok(http::created(&location, &InRecipe { recipe: item.public() }, &etag))
 }
 
 pub(super) async fn get_recipe(
     State(stores): State<Stores>,
     Params(slug): Params<Slug>,
 ) -> Result<Json<RecipeBody>, ApiError> {
-    Ok(Json(stores.recipe(&slug).await?.item.into()))
+    Ok(Json(InRecipe { recipe: stores.recipe(&slug).await?.item.public() }))
 }
 
 pub(super) async fn edit_recipe(
     State(stores): State<Stores>,
     actor: Actor,
     Params(slug): Params<Slug>,
-    JsonBody(InRecipe(text)): JsonBody<InRecipe>,
+    JsonBody(InRecipe { recipe: text }): JsonBody<InRecipe<RecipeText>>,
 ) -> Result<Json<RecipeBody>, ApiError> {
     let edited = retry(async |_| {
         let Stored { item: recipe, etag } = stores.recipe(&slug).await?;
         actor.must_be(recipe.cook.as_str())?;
         Ok::<_, ApiError>(stores.recipes.save(recipe.edited(text.clone()), Some(&etag)).await?)
     });
-    Ok(Json(edited.await?.item.into()))
+    Ok(Json(InRecipe { recipe: edited.await?.item.public() }))
 }
 
 pub(super) async fn delete_recipe(

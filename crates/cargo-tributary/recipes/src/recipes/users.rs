@@ -8,26 +8,23 @@ use tributary_functions::{http::check_confirmed, prelude::*};
 
 use super::{
     Stores,
-    model::{Credentials, InUser, User, Username},
+    model::{Credentials, InProfile, InUser, User, Username},
     name_of,
 };
 
-/// The answer about the caller: `{"user": …}`.
+/// The caller, with a token.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct UserBody {
-    user: SignedInUser,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct SignedInUser {
+pub(super) struct SignedInUser {
     username: Username,
     #[schemars(example = "eyJ0eXAiOiJKV1QiLCJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl")]
     token: String,
 }
 
-impl UserBody {
-    fn new(User { username, .. }: User, token: String) -> Self {
-        Self { user: SignedInUser { username, token } }
+impl SignedInUser {
+    /// Signs a user in.
+    fn new(stores: &Stores, username: Username) -> Result<InUser<Self>, ApiError> {
+        let token = stores.tokens.issue(&username)?;
+        Ok(InUser { user: Self { username, token } })
     }
 }
 
@@ -35,11 +32,11 @@ impl UserBody {
 pub(super) async fn register(
     State(stores): State<Stores>,
     command: CommandId,
-    JsonBody(InUser(Credentials { username: name, password })): JsonBody<InUser>,
-) -> Result<ItemResponse<UserBody>, ApiError> {
-    let password = stores.passwords.hash(password).await?;
+    JsonBody(InUser { user: new }): JsonBody<InUser<Credentials>>,
+) -> Result<ItemResponse<InUser<SignedInUser>>, ApiError> {
+    let (name, password) = (new.username, stores.passwords.hash(new.password).await?);
     let user = User::first(name.clone(), name.clone(), password, BTreeSet::new(), &command);
-    let Stored { item, etag } = retry(async |_| {
+    let Stored { etag, .. } = retry(async |_| {
         match stores.users.item::<User>(&name, &name).await? {
             // By an earlier attempt, whose answer was lost.
             Some(known) if known.item.created_by == command => Ok(known),
@@ -48,39 +45,42 @@ pub(super) async fn register(
         }
     })
     .await?;
-    let token = stores.tokens.issue(&name)?;
-    Ok(http::created(&format!("/api/profiles/{name}"), &UserBody::new(item, token), &etag))
+    let location = format!("/api/profiles/{name}");
+    Ok(http::created(&location, &SignedInUser::new(&stores, name)?, &etag))
 }
 
 /// Compares the password with the hash of the user: one point read.
 pub(super) async fn login(
     State(stores): State<Stores>,
-    JsonBody(InUser(Credentials { username, password })): JsonBody<InUser>,
-) -> Result<Json<UserBody>, ApiError> {
-    let user = stores.users.item::<User>(&username, &username).await?.map(|user| user.item);
-    let known = user.as_ref().map(|user| user.password.clone());
-    let is_right = stores.passwords.is_hash_of(known, password).await?;
-    let user = user.filter(|_| is_right);
-    let user = user.ok_or(ApiError::Unauthorized("The name or the password is wrong."))?;
-    Ok(Json(UserBody::new(user, stores.tokens.issue(&username)?)))
+    JsonBody(InUser { user: given }): JsonBody<InUser<Credentials>>,
+) -> Result<Json<InUser<SignedInUser>>, ApiError> {
+    let name = given.username;
+    let known = stores.users.item::<User>(&name, &name).await?.map(|user| user.item.password);
+    if !stores.passwords.is_hash_of(known, given.password).await? {
+        return Err(ApiError::Unauthorized("The name or the password is wrong."));
+    }
+    SignedInUser::new(&stores, name).map(Json)
 }
 
-/// `{"profile": …}`.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct ProfileBody {
-    profile: Profile,
+/// Returns the user of the token, with a new one.
+pub(super) async fn get_user(
+    State(stores): State<Stores>,
+    actor: Actor,
+) -> Result<Json<InUser<SignedInUser>>, ApiError> {
+    let user = stores.user(&name_of(&actor)?).await?;
+    SignedInUser::new(&stores, user.item.username).map(Json)
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Profile {
+pub(super) struct Profile {
     username: Username,
     /// True if the caller follows the user.
     following: bool,
 }
 
-impl ProfileBody {
-    fn new(User { username, .. }: User, following: bool) -> Json<Self> {
-        Json(Self { profile: Profile { username, following } })
+impl Profile {
+    fn new(user: User, following: bool) -> Json<InProfile<Self>> {
+        Json(InProfile { profile: Self { username: user.username, following } })
     }
 }
 
@@ -89,13 +89,13 @@ pub(super) async fn get_profile(
     State(stores): State<Stores>,
     caller: Option<Actor>,
     Params(name): Params<Username>,
-) -> Result<Json<ProfileBody>, ApiError> {
+) -> Result<Json<InProfile<Profile>>, ApiError> {
     let profile = stores.user(&name).await?.item;
-    let Some(actor) = caller else { return Ok(ProfileBody::new(profile, false)) };
+    let Some(actor) = caller else { return Ok(Profile::new(profile, false)) };
     let me = name_of(&actor)?;
     let me: Option<Stored<User>> = stores.users.item(&me, &me).await?;
     let following = me.is_some_and(|me| me.item.following.contains(&name));
-    Ok(ProfileBody::new(profile, following))
+    Ok(Profile::new(profile, following))
 }
 
 const MAX_FOLLOWED: usize = 100;
@@ -105,7 +105,7 @@ pub(super) async fn follow<const FOLLOWS: bool>(
     State(stores): State<Stores>,
     actor: Actor,
     Params(name): Params<Username>,
-) -> Result<Json<ProfileBody>, ApiError> {
+) -> Result<Json<InProfile<Profile>>, ApiError> {
     let profile = stores.user(&name).await?.item;
     let me = name_of(&actor)?;
     retry(async |_| {
@@ -124,5 +124,5 @@ pub(super) async fn follow<const FOLLOWS: bool>(
         Ok(())
     })
     .await?;
-    Ok(ProfileBody::new(profile, FOLLOWS))
+    Ok(Profile::new(profile, FOLLOWS))
 }

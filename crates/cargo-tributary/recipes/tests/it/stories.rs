@@ -45,11 +45,11 @@ async fn a_name_has_one_user_who_logs_in_by_the_password() {
     };
     let answer = login("ann", PASSWORD).await.expect(200).json();
     let token = format!("Bearer {}", answer["user"]["token"].as_str().unwrap());
-    let feed = async |token: &str| {
-        nobody.call("GET", "/api/recipes/feed", &[("authorization", token)], None).await
+    let me = async |token: &str| {
+        nobody.call("GET", "/api/user", &[("authorization", token)], None).await
     };
-    feed(&token).await.expect(200);
-    feed(&format!("{token}x")).await.expect(401);
+    assert_eq!(me(&token).await.expect(200).json()["user"]["username"], "ann");
+    me(&format!("{token}x")).await.expect(401);
     let wrong = login("ann", "incorrect horse battery").await.expect(401);
     assert_eq!(login("zoe", PASSWORD).await.expect(401).text, wrong.text);
     let taken = nobody.post("/api/users", user("ann", PASSWORD)).await.expect(409).json();
