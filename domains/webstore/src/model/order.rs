@@ -63,7 +63,7 @@ pub struct OrderLine {
     pub quantity: Quantity,
 }
 
-/// An order to create: 1 to [`MAX_LINES`] lines.
+/// An order to create: 1 to 50 lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewOrder(pub Vec<NewOrderLine>);
 
