@@ -10,7 +10,7 @@ use std::{
 };
 
 /// The files of the template that the examples have, too.
-const SHARED: [&str; 9] = [
+const SHARED: [&str; 10] = [
     ".cargo/config.toml",
     ".github/workflows/ci.yml",
     "Cargo.toml.in",
@@ -19,6 +19,7 @@ const SHARED: [&str; 9] = [
     "infra/main.bicep",
     "rustfmt.toml",
     "src/main.rs",
+    "tests/it/checks.rs",
     "tests/it/secrets.rs",
 ];
 

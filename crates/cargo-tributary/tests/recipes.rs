@@ -8,7 +8,7 @@ extern crate self as my_app;
 #[path = "../recipes/src/recipes/mod.rs"]
 pub mod recipes;
 
-#[path = "../recipes/tests/it/checks.rs"]
+#[path = "../template/tests/it/checks.rs"]
 mod checks;
 
 #[path = "../recipes/tests/it/client.rs"]

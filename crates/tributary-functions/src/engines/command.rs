@@ -22,6 +22,7 @@ use std::convert::Infallible;
 use super::idempotency::RemembersCommands;
 use crate::{
     cosmos::{Attempt, Stored},
+    projection::ContainerItem,
     values::CommandId,
 };
 
@@ -58,8 +59,13 @@ pub trait DesiredItem<T> {
     }
 }
 
-/// No state is demanded: a command edits each item that it finds.
-impl<T> DesiredItem<T> for () {}
+/// No state is demanded: a command edits each item that it finds. One that knows the command in its first version
+/// was created by it.
+impl<T: ContainerItem> DesiredItem<T> for () {
+    fn has_created(&self, item: &T) -> bool {
+        item.version() == Some(1)
+    }
+}
 
 /// An item as a command has put it.
 #[derive(Debug)]

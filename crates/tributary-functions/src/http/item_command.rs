@@ -85,28 +85,20 @@ impl ItemCommand {
             let public = stored.item.public();
             WrittenItem { stored, is_new }.answer(&public, |_| self.path.clone())
         };
-        retry(async |_| {
-            let (item, before, is_new) = match container.slot::<T>(partition, id).await? {
-                ItemSlot::Live(stored) if stored.item.knows(&self.id) => {
-                    let is_new =
-                        stored.item.was_created_by(&self.id) || stored.item.version() == Some(1);
-                    return Ok(answer(stored, is_new));
-                }
-                ItemSlot::Live(stored) => {
-                    self.conditions.check(Some(&stored.etag))?;
+        retry(async |attempt: Attempt| {
+            let slot = container.slot::<T>(partition, id).await?;
+            let (item, before, is_new) = match self.put(slot, attempt, &())? {
+                PutStep::Done(written) => return Ok(answer(written.stored, written.is_new)),
+                PutStep::Edit(stored) => {
                     let Some(item) = edit(&stored.item)? else {
                         check_confirmed()?;
                         return Ok(answer(stored, false));
                     };
                     (item, Some(stored.etag), false)
                 }
-                ItemSlot::Deleted(tombstone) => {
-                    self.conditions.check(None)?;
-                    (create(Some(tombstone.item)).await?, Some(tombstone.etag), true)
-                }
-                ItemSlot::Empty => {
-                    self.conditions.check(None)?;
-                    (create(None).await?, None, true)
+                PutStep::Create(before) => {
+                    let (before, etag) = before.map(|it| (it.item, it.etag)).unzip();
+                    (create(before).await?, etag, true)
                 }
             };
             let item = if item.knows(&self.id) { item } else { item.remembering(&self.id) };
