@@ -11,7 +11,7 @@ use std::{
     env,
     fmt::Write as _,
     fs, iter,
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
     thread::sleep,
     time::{Duration, Instant},
@@ -55,17 +55,26 @@ pub(crate) fn new_app(packaged: bool) -> anyhow::Result<()> {
     // Cargo reads it for each app below.
     fs::create_dir(folder.path().join(".cargo"))?;
     fs::write(folder.path().join(".cargo/config.toml"), patch)?;
-    let app = folder.path().join(NAME);
-    let mut new = Command::new(target.join("debug/cargo-tributary"));
-    run(new.args(["tributary", "new", "--example", "notes"]).arg(&app))?;
-    fs::copy("Cargo.lock", app.join("Cargo.lock"))?;
-    // The features that the workspace has: so what is built there is not built again.
-    let manifest = app.join("Cargo.toml");
-    let shared = "[dependencies]\ntributary-testing = \"0.1.0\"\n\
-                  jsonwebtoken = { version = \"12\", default-features = false, features = [\"aws_lc_rs\"] }\n\
-                  typenum = { version = \"1\", features = [\"const-generics\"] }\n";
-    fs::write(&manifest, fs::read_to_string(&manifest)?.replace("[dependencies]\n", shared))?;
-    run(in_folder(&app, cargo).args(["fmt", "--check"]))?;
+    let create = |example: &str, name: &str, shared: &str| -> anyhow::Result<PathBuf> {
+        let app = folder.path().join(name);
+        let mut new = Command::new(target.join("debug/cargo-tributary"));
+        run(new.args(["tributary", "new", "--example", example]).arg(&app))?;
+        fs::copy("Cargo.lock", app.join("Cargo.lock"))?;
+        // The features that the workspace has: so what is built there is not built again.
+        let manifest = app.join("Cargo.toml");
+        let shared = format!(
+            "[dependencies]\ntributary-testing = \"0.1.0\"\n\
+             typenum = {{ version = \"1\", features = [\"const-generics\"] }}\n{shared}"
+        );
+        fs::write(&manifest, fs::read_to_string(&manifest)?.replace("[dependencies]\n", &shared))?;
+        run(in_folder(&app, cargo).args(["fmt", "--check"]))?;
+        Ok(app)
+    };
+    let app = create(
+        "notes",
+        NAME,
+        "jsonwebtoken = { version = \"12\", default-features = false, features = [\"aws_lc_rs\"] }\n",
+    )?;
     let begin = Instant::now();
     for part in PARTS {
         let mut new = in_folder(&app, cargo);
@@ -78,6 +87,10 @@ pub(crate) fn new_app(packaged: bool) -> anyhow::Result<()> {
     run(in_folder(&app, cargo).arg("test"))?;
     let n = PARTS.len();
     println!("{NAME}: its tests pass, {} s with {n} new parts", begin.elapsed().as_secs());
+    // The tests of the example that need its executable: the others run in the workspace.
+    let recipes = create("recipes", "three-rivers", "")?;
+    run(in_folder(&recipes, cargo).args(["test", "--test", "it", "secrets::"]))?;
+    println!("three-rivers: no output of the example `recipes` has a secret");
     if packaged {
         let mut package = in_folder(&app, &target.join("debug/cargo-tributary"));
         package.args(["tributary", "package", "--profile", "dev"]);

@@ -367,6 +367,8 @@ impl Caller {
                     let mut documents = world.items(own.container_id()).await;
                     let mut item = documents.first().cloned().unwrap_or_else(|| json!({}));
                     item["version"] = PROBE.into();
+                    // Log lines have ids, and an id may be made of a text, as a slug is.
+                    item["id"] = "unreadable".into();
                     let bad = json!({"id": "bad", "type": PROBE});
                     documents.extend([item, json!(PROBE), json!([PROBE]), bad]);
                     let page = wire::page(function, &documents).unwrap();
