@@ -6,6 +6,7 @@
 //! the end.
 
 use std::convert::Infallible;
+use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -25,6 +26,10 @@ use super::settings::Settings;
 /// from 32,768 on, others from 49,152). The handler is restarted on its port, which a connection of any
 /// process could have taken meanwhile.
 const HANDLER_PORTS: Range<u16> = 20_000..32_768;
+
+/// The longest wait for an executable that somebody still writes, as a build or the copy of a package does.
+const MAX_BUSY: Duration = Duration::from_secs(5);
+const BUSY_DELAY: Duration = Duration::from_millis(20);
 
 /// The program of a handler, and its environment.
 #[derive(Debug, Clone)]
@@ -224,7 +229,7 @@ impl Supervisor {
     }
 
     async fn run_once(&mut self, port: u16) -> Result<End, HandlerError> {
-        let mut group = ProcessGroup::spawn(&self.options, port, &self.console)?;
+        let mut group = ProcessGroup::spawn(&self.options, port, &self.console).await?;
         let url = format!("http://127.0.0.1:{port}");
         let ready = tokio::time::timeout(self.options.start_timeout, wait_for_answer(&url));
         tokio::select! {
@@ -257,7 +262,11 @@ struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    fn spawn(options: &HandlerOptions, port: u16, console: &Console) -> Result<Self, HandlerError> {
+    async fn spawn(
+        options: &HandlerOptions,
+        port: u16,
+        console: &Console,
+    ) -> Result<Self, HandlerError> {
         let name = options.executable.display().to_string();
         let mut words = options.launcher.clone().unwrap_or_default();
         words.push(options.executable.clone());
@@ -277,7 +286,18 @@ impl ProcessGroup {
             .kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
-        let mut child = command.spawn().map_err(|error| not_started(&name, &error))?;
+        let deadline = Instant::now() + MAX_BUSY;
+        let mut child = loop {
+            match command.spawn() {
+                Err(error)
+                    if error.kind() == ErrorKind::ExecutableFileBusy
+                        && Instant::now() < deadline =>
+                {
+                    tokio::time::sleep(BUSY_DELAY).await;
+                }
+                spawned => break spawned.map_err(|error| not_started(&name, &error))?,
+            }
+        };
         let id = child.id();
         if let Some(stdout) = child.stdout.take() {
             forward(stdout, console.clone(), Console::handler);

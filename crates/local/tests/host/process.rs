@@ -109,6 +109,24 @@ async fn a_handler_that_never_listens_is_a_clear_error() {
     assert!(error.contains("echo_handler cannot be started"), "{error}");
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_handler_that_is_still_being_written_starts_when_it_is_complete() {
+    let app = app();
+    let handler = app.path().join("echo_handler");
+    let built = std::fs::canonicalize(&handler).unwrap();
+    std::fs::remove_file(&handler).unwrap();
+    std::fs::copy(built, &handler).unwrap();
+    let writer = std::fs::OpenOptions::new().append(true).open(&handler).unwrap();
+    let written = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        drop(writer);
+    };
+    let settings = settings();
+    let ((host, _), ()) = tokio::join!(start(&app, &settings, None), written);
+    host.stop().await;
+}
+
 #[tokio::test]
 async fn a_trigger_without_an_account_is_a_clear_error() {
     let app = staged(&[("Copies", cosmos_function())]);
