@@ -23,8 +23,31 @@ struct Arguments {
     former: Vec<Ident>,
     owner: Vec<Ident>,
     texts: Option<Vec<Ident>>,
+    unique: Vec<Ident>,
+    child_of: Option<Parent>,
     tombstone: Option<Declared>,
     public: Option<Declared>,
+}
+
+/// The parent of a child, and its count.
+struct Parent {
+    parent: Ident,
+    counts: Option<Ident>,
+}
+
+impl Parse for Parent {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let parent = input.parse()?;
+        let counts = input.parse::<Option<Token![,]>>()?.map(|_| {
+            let word: Ident = input.parse()?;
+            if word != "counted" {
+                return Err(Error::new(word.span(), "expected `counted = …`"));
+            }
+            input.parse::<Token![=]>()?;
+            input.parse()
+        });
+        Ok(Self { parent, counts: counts.transpose()? })
+    }
 }
 
 /// A type with some fields of the item, or a type that is declared elsewhere.
@@ -110,6 +133,15 @@ impl Arguments {
                 let texts = content.parse_terminated(Ident::parse, Token![,])?;
                 self.texts = Some(texts.into_iter().collect());
             }
+            "unique" => {
+                parenthesized!(content in argument.input);
+                let unique = content.parse_terminated(Ident::parse, Token![,])?;
+                self.unique = unique.into_iter().collect();
+            }
+            "child_of" => {
+                parenthesized!(content in argument.input);
+                self.child_of = Some(content.parse()?);
+            }
             "tombstone" => {
                 parenthesized!(content in argument.input);
                 self.tombstone = Some(content.parse()?);
@@ -122,7 +154,7 @@ impl Arguments {
             _ => {
                 return Err(argument.error(
                     "expected `partition`, `id`, `version`, `recent`, `created_by`, `former_owners`, `texts`, \
-                     `tombstone` or `public`",
+                     `unique`, `child_of`, `tombstone` or `public`",
                 ));
             }
         }
@@ -156,6 +188,8 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
     }
     let partition = all.partition.as_ref().unwrap_or(id);
     let property = |name: &Ident| property(&own, name);
+    let claims: Vec<_> = (!all.unique.is_empty()).then(|| quote!(claims)).into_iter().collect();
+    let parent_version: Vec<_> = all.child_of.iter().map(|_| quote!(parent_version)).collect();
     let present = owner.iter().map(property).collect::<Result<Vec<_>>>()?;
 
     let command = quote!(::tributary_functions::values::CommandId);
@@ -320,6 +354,8 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
                     version: 1,
                     #(#created_by: #created_by.clone(),)*
                     #(#recent: ::std::default::Default::default(),)*
+                    #(#claims: ::std::default::Default::default(),)*
+                    #(#parent_version: 0,)*
                     #(#former: ::std::default::Default::default(),)*
                 }
             }
@@ -329,6 +365,12 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
                 Self { version: self.version + 1, #(#former: self.#former.unexpired(),)* ..self.clone() }
             }
         }
+    });
+    let unique = unique(&all.unique, &name, &own)?;
+    let family = all.child_of.as_ref().map(|parent| {
+        let key = own.iter().find(|field| field.ident.as_ref() == Some(partition));
+        let key = key.map(|field| &field.ty);
+        family(parent, (&name, items), key, all.tombstone.is_some())
     });
     let remembers =
         (!recent.is_empty()).then(|| quote!(#idempotency::remembers!(#(#created_by:)* #name);));
@@ -350,6 +392,11 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
             #(#[doc = " The version, which each write raises that a copy shows."] #vis #version: u64,)*
             #(#[doc = " The command that created the item."] #vis #created_by: #command,)*
             #memory
+            #(#[doc = " The reservations of its unique values."]
+            #[serde(default)]
+            #vis #claims: ::tributary_functions::engines::unique_claim::Claims,)*
+            #(#[doc = " The version of the parent that counted the child first; 0 before that."]
+            #vis #parent_version: u64,)*
         }
 
         #[allow(dead_code, clippy::too_many_arguments, clippy::useless_conversion, reason = "as all items have it")]
@@ -363,7 +410,96 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
         #leaves
         #tombstone_type
         #public
+        #unique
+        #family
     })
+}
+
+/// Returns the unique values of an item, if it has any.
+fn unique(values: &[Ident], item: &Ident, own: &[Field]) -> Result<Option<TokenStream>> {
+    if values.is_empty() {
+        return Ok(None);
+    }
+    let names = values.iter().map(|name| name.to_string().to_lower_camel_case());
+    let values = values.iter().map(|name| property(own, name)).collect::<Result<Vec<_>>>()?;
+    let claim = quote!(::tributary_functions::engines::unique_claim);
+    Ok(Some(quote! {
+        impl #claim::UniqueValues for #item {
+            fn values(&self) -> ::std::vec::Vec<(&'static str, ::std::string::String)> {
+                ::std::vec![#((#names, #claim::key_of(#names, #values.as_ref()))),*]
+            }
+
+            fn claims(&self) -> #claim::Claims {
+                self.claims.clone()
+            }
+
+            fn with_claims(self, claims: #claim::Claims) -> Self {
+                Self { claims, ..self }
+            }
+        }
+    }))
+}
+
+/// Returns the family of a child, which is the child itself. A child with a tombstone is toggled.
+fn family(
+    Parent { parent, counts }: &Parent,
+    (child, items): (&Ident, &Ident),
+    key: Option<&Type>,
+    is_toggled: bool,
+) -> TokenStream {
+    let [counted, projection] = [
+        quote!(::tributary_functions::engines::counted_children),
+        quote!(::tributary_functions::projection),
+    ];
+    let after = counts.as_ref().map_or_else(
+        || quote!(parent.clone()),
+        |counts| {
+            quote! {
+                #parent { #counts: changes.count(parent.#counts, |_| true), ..parent.next() }
+            }
+        },
+    );
+    let toggled = is_toggled.then(|| {
+        quote! {
+            const TOMBSTONE: ::std::option::Option<fn(Self) -> #items> =
+                ::std::option::Option::Some(#projection::LeavesTombstone::leave);
+
+            fn recreated(child: &Self, tombstone: #items) -> ::std::option::Option<Self> {
+                #projection::LeavesTombstone::recreated(child, tombstone)
+            }
+        }
+    });
+    quote! {
+        impl #counted::Family for #child {
+            const PARENT: &'static str = <#parent as #projection::ContainerItem>::NAME;
+            const CHILD: &'static str = <Self as #projection::ContainerItem>::NAME;
+            type Key = #key;
+            type Item = #items;
+            type Parent = #parent;
+            type Child = Self;
+            type ChildId = ::std::string::String;
+            type Edit = ::std::convert::Infallible;
+            type Refused = ::std::convert::Infallible;
+
+            fn child_item(child: &Self, parent: &#parent) -> #items {
+                Self { parent_version: parent.version, ..child.clone() }.into()
+            }
+
+            fn child_id(child: &Self) -> ::std::string::String {
+                #projection::ContainerItem::key(child).1.to_owned()
+            }
+
+            fn after(parent: &#parent, changes: &#counted::Changes<'_, Self>) -> #parent {
+                #after
+            }
+
+            fn is_created_once(_id: &::std::string::String) -> bool {
+                !#is_toggled
+            }
+
+            #toggled
+        }
+    }
 }
 
 /// Returns the type that callers see, unless it is that of the flattened field, and the item as its value.
@@ -453,6 +589,8 @@ mod tests {
                 "needs the field `id`",
             ),
             (quote!(RoomsItem, id = id, texts(name)), "has no field `name`"),
+            (quote!(RoomsItem, id = id, unique(name)), "has no field `name`"),
+            (quote!(RoomsItem, id = id, child_of(House, count = rooms)), "expected `counted = …`"),
             (quote!(RoomsItem, id = id, public(struct Shown { name })), "say the type of `name`"),
             (quote!(RoomsItem, id = id, public(Shown)), "no field is flattened"),
         ] {

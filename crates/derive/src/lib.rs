@@ -60,6 +60,8 @@ pub fn items(arguments: TokenStream, declaration: TokenStream) -> TokenStream {
 /// | `created_by` | the same, and the command that created the item |
 /// | `former_owners(former = person_id)` | the field `former` with the `FormerOwners`; `person_id` is the present one |
 /// | `texts(title)` | `may_be_rewritten`: the texts that projections copy, by which they know that the Functions host may have rewritten them. Without it, they read each source again |
+/// | `unique(username, email)` | the field `claims` and `engines::unique_claim::UniqueValues`: values that no other item of the type has, in any case. `Container::claim` writes the item |
+/// | `child_of(Room, counted = booking_count)` | the field `parent_version` and `engines::counted_children::Family`, which is the type itself: a child in the logical partition of its parent, whose field counts it and raises its version (without it, the parent stays as it is). A child with a tombstone is toggled |
 /// | `tombstone(struct DeletedRoom { … })` | the type of its tombstones, with these fields (by default the same ones; `= field` names another one, or an expression of `self`), the version, the memory and the time to live; `tombstone`, `deleted`, `replacing`, and `projection::LeavesTombstone` for children that are toggled or removed |
 /// | `tombstone(NoUser)` | a type of tombstones that is declared elsewhere |
 /// | `public(struct PublicRoom { … })` | the type that callers see, with these fields of the item, and its fields in queries as `PublicRoom::SELECT` and `PublicRoom::SHAPE`; `projection::PublicItem` |

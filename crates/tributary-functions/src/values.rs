@@ -277,7 +277,8 @@ pub fn length_rule(length: RangeInclusive<usize>) -> impl Fn(String) -> Result<S
 }
 
 /// Defines types for checked text. Each is a newtype over `String` whose `parse` applies a rule; JSON that
-/// breaks the rule is refused, too. OpenAPI shows the example. The crate that uses the macro depends on
+/// breaks the rule is refused, too. OpenAPI shows the example, and keywords of its schema where there are any, such as
+/// `"format": "email"`. The crate that uses the macro depends on
 /// `serde`.
 ///
 /// ```
@@ -293,7 +294,7 @@ pub fn length_rule(length: RangeInclusive<usize>) -> impl Fn(String) -> Result<S
 /// ```
 #[macro_export]
 macro_rules! checked_text {
-    ($($(#[$doc:meta])* $name:ident, $example:literal, $rule:expr);+ $(;)?) => {$(
+    ($($(#[$doc:meta])* $name:ident, $example:literal, $rule:expr $(, $keyword:literal: $value:tt)*);+ $(;)?) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         #[serde(try_from = "String")]
@@ -327,7 +328,7 @@ macro_rules! checked_text {
             }
         }
 
-        $crate::values::text_schema!($name, "examples": [$example]);
+        $crate::values::text_schema!($name $(, $keyword: $value)*, "examples": [$example]);
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -7,58 +7,52 @@
 //! shows only the last version.
 
 use tributary_functions::{
-    engines::unique_claim::{Reservation, UniqueValue, ValueReservation, claim},
+    engines::unique_claim::{Claims, UniqueValues},
     prelude::*,
 };
 
 use super::{
     Blog,
-    model::{NoUser, User, UserId, UsersItem},
+    model::{NoUser, User, UsersItem},
 };
 
-impl UniqueValue for Blog {
+impl UniqueValues for User {
     const ID: &'static str = "username";
-    type Item = UsersItem;
-    type Owner = UserId;
 
-    fn container(&self) -> &Container {
-        &self.users
+    fn values(&self) -> Vec<(&'static str, String)> {
+        vec![("username", self.public.username.reservation())]
     }
 
-    fn item(key: &str, reserved: &ValueReservation<UserId>) -> UsersItem {
-        Reservation::new::<Self>(key, reserved).into()
+    /// A renamed user has no reservation of its own yet, and that of its last former name.
+    fn claims(&self) -> Claims {
+        let former = self.former.iter();
+        let former = former.map(|it| (it.username.reservation(), it.reservation.clone()));
+        let mut former: Vec<_> = former.collect();
+        let own = (self.public.username.reservation(), self.reservation.clone());
+        let held = if self.reservation.is_empty() { former.pop() } else { Some(own) };
+        Claims { held: held.into_iter().collect(), former }
     }
 
-    fn reserved(item: &UsersItem) -> Option<ValueReservation<UserId>> {
-        let UsersItem::Username(reservation) = item else { return None };
-        Some(reservation.reserved())
+    fn with_claims(self, claims: Claims) -> Self {
+        let reservation = claims.held.into_values().next().unwrap_or_default();
+        Self { reservation, ..self }
     }
 
-    fn reservation<'a>(item: &'a UsersItem, key: &str) -> Option<&'a str> {
-        match item {
-            UsersItem::User(user) if user.public.username.reservation() == key => {
-                Some(&user.reservation)
-            }
-            _ => None,
-        }
-    }
-
-    fn no_owner(owner: &UserId) -> UsersItem {
+    fn no_owner(owner: &str) -> UsersItem {
         NoUser::new(owner).into()
     }
 }
 
-/// Reserves the name of a user, and writes the user over the item with the ETag `read`; creates it
-/// without one. Then releases the `former` name.
+/// Writes the user over the item with the ETag `read`, or creates it without one, with its name reserved.
 pub(super) async fn claim_name(
     blog: &Blog,
     user: User,
     read: Option<&ETag>,
-    former: &[(String, ETag)],
 ) -> Result<Stored<User>, ApiError> {
-    let owner = user.user_id.clone();
-    let names = [user.public.username.reservation()];
-    let user = |reservations: &[ETag]| User { reservation: reservations[0].to_string(), ..user };
-    let written = claim(blog, &owner, (&names, former), user, read).await?;
-    written.ok_or(ApiError::Conflict("Another user has this username. Choose another one."))
+    blog.users.claim(user, read).await.map_err(|error| match error {
+        ApiError::Taken(_) => {
+            ApiError::Conflict("Another user has this username. Choose another one.")
+        }
+        error => error,
+    })
 }

@@ -65,11 +65,21 @@ impl FindingKind {
     pub(crate) const MEMBER_EXTRA: Self =
         Self::new("member-extra").in_class_of(Self::MEMBER_MISSING);
     pub(crate) const REFILL_PENDING: Self = Self::new("refill-pending");
+    /// A reservation of a unique value for an owner without this value. The repair of a foreign reservation takes
+    /// it over for the right owner, and so must come before this repair, which deletes it.
+    pub(crate) const RESERVATION_LEAKED: Self = Self::new("reservation-leaked").repaired_last();
+    pub(crate) const RESERVATION_MISSING: Self = Self::new("reservation-missing");
+    /// A value that is reserved for another owner, without being that owner's.
+    pub(crate) const RESERVATION_FOREIGN: Self =
+        Self::new("reservation-foreign").in_class_of(Self::RESERVATION_MISSING);
+    /// An owner with the value of another owner.
+    pub(crate) const NAME_TWICE: Self =
+        Self::new("name-twice").in_class_of(Self::RESERVATION_MISSING);
     /// An item that cannot be read. The repair of its source may have written it anew.
     pub const UNREADABLE: Self = Self::new("unreadable").repaired_last();
 
     /// The kinds that any domain can have.
-    pub const SHARED: [Self; 13] = [
+    pub const SHARED: [Self; 17] = [
         Self::COUNT_DIFFERS,
         Self::NAME_DIFFERS,
         Self::ORPHAN,
@@ -82,6 +92,10 @@ impl FindingKind {
         Self::MEMBER_DIFFERENT,
         Self::MEMBER_EXTRA,
         Self::REFILL_PENDING,
+        Self::RESERVATION_LEAKED,
+        Self::RESERVATION_MISSING,
+        Self::RESERVATION_FOREIGN,
+        Self::NAME_TWICE,
         Self::UNREADABLE,
     ];
 

@@ -30,6 +30,7 @@ mod pass;
 mod repair;
 mod report;
 mod settle;
+mod unique;
 mod window;
 
 use std::{ops::AddAssign, sync::Arc, time::Duration};
@@ -46,10 +47,12 @@ pub use self::{
         CheckResult, CheckResults, Finding, FindingKind, Obstacle, RepairResult, Suspect, Target,
     },
     item::{AuditedItem, ReferencedItem, ReferencedItems, Slot, read_slot},
+    unique::UniqueChecks,
     window::WindowChecks,
 };
 use crate::{
     cosmos::{Container, Pacer, QueryPosition, StoreError},
+    engines::unique_claim::UniqueValues,
     projection::{
         aggregate::{Aggregate, AggregateProjection},
         copies::{AuditedCopies, CopyProjection},
@@ -235,6 +238,16 @@ impl Audit {
         Self::new(function, schedule, move || {
             CopiesChecks(CopyProjection::<C>::new(&sources, &copies))
         })
+    }
+
+    /// Creates the audit of a domain whose unique values are all that there is to check.
+    pub fn of_unique_values<T: UniqueValues>(
+        function: &'static str,
+        schedule: &'static str,
+        owners: &Container,
+    ) -> Self {
+        let owners = owners.clone();
+        Self::new(function, schedule, move || UniqueChecks::<T>::new(&owners))
     }
 
     /// Returns the audit with more checks. They run after its own.

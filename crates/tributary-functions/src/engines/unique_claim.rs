@@ -6,39 +6,44 @@
 //!
 //! # How a domain uses it
 //!
-//! 1. A type with the container implements [`UniqueValue`]; reservations and owners are in the same
-//!    container, and the items have a variant for a [`Reservation`]. The key of a value, by which
-//!    it is compared, has its kind and, say, its text in lower case: `username:ann`. So a container
-//!    may have values of several kinds. A key is the logical partition of its reservation.
-//! 2. A command reads the owner's item, and calls [`claim`] with the item to be written: it reserves the values,
-//!    writes the item under the ETag that was read (or as a new one), and releases former values. If the write
-//!    fails for good, it gives the values up.
-//! 3. The owner's item keeps the ETag of the reservation, and that of each value that it has given
-//!    up, until [`release`] has deleted the reservation: after the write, or by the change feed where
-//!    the command was killed.
-//! 4. The audit deletes [leaked](ValueReservation::is_leaked) reservations by [`free`].
+//! 1. The item of an owner, whose id is its partition key, names its values: `#[item(…, unique(username, email))]`.
+//!    The `enum` of its container has a variant for a [`Reservation`]. Values are compared in lower case, by a key
+//!    with the name of the property: `username:ann`. A key is the logical partition of its reservation.
+//! 2. A command writes the owner by [`Container::claim`] in the place of `save`: it reserves the new values, writes the
+//!    item under the ETag that was read (or as a new one), and releases former values. If another owner has a value,
+//!    the error names its property ([`ApiError::Taken`]). If the write fails for good, it gives the values up.
+//! 3. The owner's item keeps its [`Claims`]: the ETag of the reservation of each value, and those of the last few
+//!    former ones, which the change feed can [release](release_former) where the command was killed.
+//! 4. [`Container::owner_of`] finds the owner of a value.
+//! 5. [`Audit::of_unique_values`](crate::audit::Audit::of_unique_values) deletes what crashes have left.
 //!
 //! # Why two owners never have one value
 //!
 //! 1. The reservation and the owner's item are in two partitions, so no transaction covers both. A
 //!    crash between the two writes leaves an unused reservation.
 //! 2. Another owner may take such a value over, after a pause. It reads the reservation, then *fences*
-//!    the first owner by writing the first owner's item unchanged (or a tombstone where there is
+//!    the first owner by writing the first owner's item unchanged (or a [fence](UniqueValues::no_owner) where there is
 //!    none), which changes its ETag, and then replaces the reservation under the ETag that it read.
 //! 3. Take a reservation `r`, written after its owner read its item at `e`, and another owner that
 //!    read `r`. If the first owner writes its item before the other reads it, the other finds the
 //!    value in use and gives up.
 //! 4. If the first owner writes later, it meets the fence and fails, as `e` is no longer the ETag. It
-//!    starts over and writes the reservation again, and one of the two finds the reservation changed.
-//! 5. So correctness needs no clock. The pause before a take-over only saves both the trouble.
+//!    starts over and writes the reservation again, and one of the two finds the reservation changed. A new owner
+//!    that meets a fence starts over at once: it reserves all its values again, and replaces the fence under the
+//!    ETag that it read before.
+//! 5. A value that stays from one write of the owner to the next keeps its reservation: the owner's item has the value
+//!    all the time, so no other owner takes it over. An item has several values only together: each is reserved
+//!    before the item is written, and a refused one gives the others up.
+//! 6. So correctness needs no clock. The pause before a take-over only saves both the trouble.
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
 use crate::{
-    cosmos::{Container, ETag, Reason, StoreError, Stored},
-    projection::{ChangeFeedItem, ContainerItem},
+    cosmos::{Container, ETag, ReadResult, Reason, StoreError, Stored},
+    http::ApiError,
+    projection::{ChangeFeedItem, ContainerItem, Origin},
     values::Timestamp,
 };
 
@@ -46,169 +51,243 @@ use crate::{
 /// item has not: commands rarely take longer.
 const PENDING_MILLIS: u64 = 10_000;
 
-/// The values of a container, each of which has one owner.
-pub trait UniqueValue: Sync {
+/// The most former values that an owner remembers: so many may come before the change feed delivers the item.
+const MAX_FORMER: usize = 4;
+
+/// The time to live of a fence, in seconds: long after any command has ended.
+const FENCE_SECONDS: u32 = 24 * 60 * 60;
+
+/// The item of an owner of unique values. [`item`](macro@crate::projection::item) implements it for `unique(…)`.
+pub trait UniqueValues:
+    ContainerItem<Items: ChangeFeedItem + From<Reservation> + TryInto<Reservation, Error: Send>>
+    + Send
+    + Sync
+    + 'static
+{
     /// The id of a reservation within its own logical partition.
-    const ID: &'static str;
-    /// An item of the container, with its type.
-    type Item: Serialize + DeserializeOwned + Send + Sync;
-    /// The id of an owner, which is the partition key of its item, too.
-    type Owner: AsRef<str> + Clone + PartialEq + Send + Sync;
+    const ID: &'static str = "reservation";
 
-    /// Returns the container of reservations and owners.
-    fn container(&self) -> &Container;
+    /// Returns the values: the property and the [key](key_of) of each.
+    fn values(&self) -> Vec<(&'static str, String)>;
 
-    /// Returns the item of a reservation.
-    fn item(key: &str, reserved: &ValueReservation<Self::Owner>) -> Self::Item;
+    /// Returns the reservations of the owner, as its item keeps them.
+    fn claims(&self) -> Claims;
 
-    /// Returns the reservation, unless the item is something else.
-    fn reserved(item: &Self::Item) -> Option<ValueReservation<Self::Owner>>;
+    /// Returns the item with these reservations.
+    fn with_claims(self, claims: Claims) -> Self;
 
-    /// Returns the ETag of the reservation of a value, if this item of an owner has the value.
-    fn reservation<'a>(item: &'a Self::Item, key: &str) -> Option<&'a str>;
-
-    /// Returns the tombstone of an owner that does not exist. It expires long after any command has ended.
-    fn no_owner(owner: &Self::Owner) -> Self::Item;
-}
-
-/// The reservation of a value by an owner that has it, had it, or is about to write it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ValueReservation<O> {
-    /// The owner.
-    pub owner: O,
-    /// The time at which the owner reserved the value last; `None` when the owner has given it up since.
-    pub since: Option<Timestamp>,
-}
-
-impl<O> ValueReservation<O> {
-    /// Returns true if a crash has left the reservation, provided that its owner has not the value. A
-    /// reservation that was given up is not leaked: the next owner replaces it at once.
-    pub fn is_leaked(&self) -> bool {
-        self.since.is_some() && !self.is_pending()
+    /// Returns the fence in the place of an owner that does not exist.
+    fn no_owner(owner: &str) -> Self::Items {
+        Reservation { ttl: Some(FENCE_SECONDS), ..Reservation::new::<Self>(owner, owner, None) }
+            .into()
     }
 
-    fn is_pending(&self) -> bool {
-        self.since.is_some_and(|since| Timestamp::now().millis_since(since) < PENDING_MILLIS)
+    #[doc(hidden)]
+    fn has_value(&self, key: &str) -> bool {
+        self.values().iter().any(|(_, own)| own == key)
     }
 }
 
-/// A reservation as it is stored; one that its owner has given up, as of 1970.
+/// The reservations of an owner, each by the key of its value and the ETag under which the owner wrote it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Claims {
+    /// Those of its values.
+    pub held: BTreeMap<String, String>,
+    /// Those of the last few values that it has given up, the last one last: they may not be released yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub former: Vec<(String, String)>,
+}
+
+/// The reservation of a value by an owner that has it, had it, or is about to write it; one that the owner has
+/// given up is as of 1970. Also a fence: under the id of an owner that does not exist.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Reservation<O> {
+pub struct Reservation {
     id: String,
     /// The owner, or the one whose command is claiming the value.
-    pub owner: O,
+    pub owner: String,
     reserved_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl: Option<u32>,
     #[serde(flatten, skip_deserializing)]
     key: BTreeMap<&'static str, String>,
 }
 
-impl<O: Clone> Reservation<O> {
-    /// Creates the reservation of the value with this key.
-    pub fn new<U: UniqueValue<Item: ChangeFeedItem>>(
-        key: &str,
-        reserved: &ValueReservation<O>,
-    ) -> Self {
+impl Reservation {
+    fn new<T: UniqueValues>(key: &str, owner: &str, since: Option<Timestamp>) -> Self {
         Self {
-            id: U::ID.to_owned(),
-            owner: reserved.owner.clone(),
-            reserved_at: reserved.since.unwrap_or(Timestamp::EPOCH),
-            key: [(U::Item::PARTITION_KEY, key.to_owned())].into(),
+            id: if key == owner { key } else { T::ID }.to_owned(),
+            owner: owner.to_owned(),
+            reserved_at: since.unwrap_or(Timestamp::EPOCH),
+            ttl: None,
+            key: [(T::Items::PARTITION_KEY, key.to_owned())].into(),
         }
     }
 
-    /// Returns the owner and the time of the reservation.
-    pub fn reserved(&self) -> ValueReservation<O> {
-        let since = Some(self.reserved_at).filter(|since| *since != Timestamp::EPOCH);
-        ValueReservation { owner: self.owner.clone(), since }
+    /// Returns true if a crash has left the reservation, provided that its owner has not the value. A
+    /// reservation that was given up is not leaked: the next owner replaces it at once.
+    pub(crate) fn is_leaked(&self) -> bool {
+        self.reserved_at != Timestamp::EPOCH && !self.is_pending()
+    }
+
+    fn is_pending(&self) -> bool {
+        Timestamp::now().millis_since(self.reserved_at) < PENDING_MILLIS
+    }
+
+    #[doc(hidden)]
+    pub fn origin(&self) -> Option<Origin> {
+        None
+    }
+
+    #[doc(hidden)]
+    pub fn may_be_rewritten(&self) -> bool {
+        false
     }
 }
 
-/// Reserves values for an owner, and writes the owner's item over the state with the ETag `read`; creates it
-/// without one. `item` is made with the ETags of the reservations. Then releases `former` values of the owner, each
-/// with the ETag of its reservation. Returns `None` if another owner has one of the values, or is about to write it.
-pub async fn claim<U: UniqueValue, T: ContainerItem<Items = U::Item>>(
-    values: &U,
-    owner: &U::Owner,
-    (keys, former): (&[String], &[(String, ETag)]),
-    item: impl FnOnce(&[ETag]) -> T,
-    read: Option<&ETag>,
-) -> Result<Option<Stored<T>>, StoreError> {
-    let container = values.container();
-    let mut reservations = Vec::new();
-    let mut written: Result<Option<Stored<T>>, StoreError> = async {
-        for key in keys {
-            let Some(reservation) = reserve(values, key, owner).await? else { return Ok(None) };
-            reservations.push(reservation);
+/// Returns the key of a value, by which two values are compared.
+pub fn key_of(property: &str, value: &str) -> String {
+    format!("{property}:{}", value.to_lowercase())
+}
+
+impl Container {
+    /// Writes an owner over the state with the ETag `read`, as [`Self::save`] does, and claims its unique values: a
+    /// request more for each new value, and for each former one. [`ApiError::Taken`] names the property of a value
+    /// that another owner has, or is about to write.
+    pub async fn claim<T: UniqueValues>(
+        &self,
+        item: T,
+        read: Option<&ETag>,
+    ) -> Result<Stored<T>, ApiError> {
+        let written = claim_over(self, item.clone(), read).await;
+        let conflict = |error: &ApiError| matches!(error, ApiError::Store(error) if error.reason == Reason::Conflict);
+        if read.is_none() && written.as_ref().is_err_and(conflict) {
+            let (owner, _) = item.key();
+            let slot = self.latest_committed().read::<T::Items>(owner, owner).await?;
+            if let Some(Stored { item: fence, etag }) = slot
+                && TryInto::<Reservation>::try_into(fence).is_ok()
+            {
+                return claim_over(self, item, Some(&etag)).await;
+            }
         }
-        container.save(item(&reservations), read).await.map(Some)
+        written
+    }
+
+    /// Reads the owner of a value, by its property and its text: two point reads.
+    pub async fn owner_of<T: UniqueValues>(
+        &self,
+        property: &str,
+        value: impl AsRef<str>,
+    ) -> ReadResult<T> {
+        let key = key_of(property, value.as_ref());
+        let reserved = self.read::<T::Items>(&key, T::ID).await?;
+        let Some(Ok(Reservation { owner, .. })) = reserved.map(|it| it.item.try_into()) else {
+            return Ok(None);
+        };
+        let owner = self.item::<T>(&owner, &owner).await?;
+        Ok(owner.filter(|owner| owner.item.has_value(&key)))
+    }
+}
+
+async fn claim_over<T: UniqueValues>(
+    container: &Container,
+    item: T,
+    read: Option<&ETag>,
+) -> Result<Stored<T>, ApiError> {
+    let owner = item.key().0.to_owned();
+    let values = item.values();
+    let mut claims = item.claims();
+    let is_held = |key: &str| values.iter().any(|(_, own)| own == key);
+    let (held, given_up) = claims.held.into_iter().partition(|(key, _)| is_held(key));
+    claims.held = held;
+    let given_up: Vec<(String, String)> = BTreeMap::into_iter(given_up).collect();
+    claims.former.extend(given_up.iter().cloned());
+    claims.former.drain(..claims.former.len().saturating_sub(MAX_FORMER));
+    let wanted: Vec<_> = values.iter().filter(|(_, key)| !claims.held.contains_key(key)).collect();
+    let mut reserved = Vec::new();
+    let mut written: Result<Stored<T>, ApiError> = async {
+        for (property, key) in &wanted {
+            let reservation = reserve::<T>(container, key, &owner).await?;
+            let reservation = reservation.ok_or(ApiError::Taken(property))?;
+            claims.held.insert(key.clone(), reservation.to_string());
+            reserved.push((key, reservation));
+        }
+        Ok(container.save(item.with_claims(claims), read).await?)
     }
     .await;
-    let is_lost = written.as_ref().is_err_and(|error| error.answer_lost);
-    if is_lost && reservations.len() == keys.len() {
-        let latest = container.latest_committed().item::<T>(owner, owner).await;
+    let is_lost = matches!(&written, Err(ApiError::Store(error)) if error.answer_lost);
+    if is_lost && !reserved.is_empty() && reserved.len() == wanted.len() {
+        let latest = container.latest_committed().item::<T>(&owner, &owner).await;
         // No other write has these reservations. So an item with them is this write.
-        let own = latest.ok().flatten().filter(|Stored { item, .. }| {
-            let item = item.clone().into();
-            let mut reserved = keys.iter().zip(&reservations);
-            reserved.all(|(key, etag)| U::reservation(&item, key) == Some(etag.as_ref()))
+        let own = latest.ok().flatten().filter(|stored| {
+            let held = stored.item.claims().held;
+            reserved.iter().all(|(key, etag)| held.get(*key).is_some_and(|it| it == etag.as_ref()))
         });
-        if own.is_none() {
-            return written;
-        }
+        let Some(own) = own else { return written };
         written = Ok(own);
     }
-    if let Ok(Some(_)) = written {
-        for (key, reservation) in former {
-            if let Err(StoreError { reason, .. }) = release(values, key, reservation).await {
+    if written.is_ok() {
+        for (key, reservation) in &given_up {
+            let reservation = ETag::from(reservation.clone());
+            if let Err(StoreError { reason, .. }) = release::<T>(container, key, &reservation).await
+            {
                 tracing::info!(?reason, "The change feed will release the old value");
             }
         }
     } else {
-        for (key, reservation) in keys.iter().zip(&reservations) {
-            give_up(values, key, owner, reservation).await;
+        for (key, reservation) in reserved {
+            give_up::<T>(container, key, &owner, &reservation).await;
         }
     }
     written
 }
 
 /// Reserves a value for an owner, whose item was read before (or is known to be new), and is written afterwards.
-async fn reserve<U: UniqueValue>(
-    values: &U,
+async fn reserve<T: UniqueValues>(
+    container: &Container,
     key: &str,
-    owner: &U::Owner,
+    owner: &str,
 ) -> Result<Option<ETag>, StoreError> {
-    let container = values.container();
-    let since = Some(Timestamp::now());
-    let ours = U::item(key, &ValueReservation { owner: owner.clone(), since });
-    let conflict = match container.create(key, U::ID, &ours).await {
+    let ours: T::Items = Reservation::new::<T>(key, owner, Some(Timestamp::now())).into();
+    let conflict = match container.create(key, T::ID, &ours).await {
         Err(error) if error.reason == Reason::Conflict => error,
         written => return written.map(Some),
     };
-    let Some(held) = container.read::<U::Item>(key, U::ID).await? else {
+    let Some(held) = container.read::<T::Items>(key, T::ID).await? else {
         return Err(conflict); // Released meanwhile: the caller retries.
     };
-    if let Some(reserved) = U::reserved(&held.item)
-        && reserved.owner != *owner
-        && !fence(values, key, &reserved).await?
+    if let Ok::<Reservation, _>(reserved) = held.item.try_into()
+        && reserved.owner != owner
+        && !fence::<T>(container, key, &reserved).await?
     {
         return Ok(None);
     }
-    match container.replace(key, U::ID, &ours, &held.etag).await {
+    match container.replace(key, T::ID, &ours, &held.etag).await {
         Err(gone) if gone.reason == Reason::NotFound => Err(conflict), // The same.
         written => written.map(Some),
     }
 }
 
+/// Releases the former values of an owner, as the change feed delivers it.
+pub async fn release_former<T: UniqueValues>(
+    container: &Container,
+    owner: &T,
+) -> Result<(), StoreError> {
+    for (key, reservation) in owner.claims().former {
+        release::<T>(container, &key, &ETag::from(reservation)).await?;
+    }
+    Ok(())
+}
+
 /// Releases a value that its owner no longer has. A later reservation of the value, by any owner, has
 /// another ETag and stays.
-pub async fn release<U: UniqueValue>(
-    values: &U,
+async fn release<T: UniqueValues>(
+    container: &Container,
     key: &str,
     reservation: &ETag,
 ) -> Result<(), StoreError> {
-    match values.container().delete(key, U::ID, reservation).await {
+    match container.delete(key, T::ID, reservation).await {
         Err(error) if !matches!(error.reason, Reason::NotFound | Reason::PreconditionFailed) => {
             Err(error)
         }
@@ -218,44 +297,50 @@ pub async fn release<U: UniqueValue>(
 
 /// Lets other owners reserve a value at once that its owner has reserved, but not written. The reservation
 /// is not deleted: another command of the same owner may be about to write the value.
-async fn give_up<U: UniqueValue>(values: &U, key: &str, owner: &U::Owner, reservation: &ETag) {
-    let given_up = U::item(key, &ValueReservation { owner: owner.clone(), since: None });
+async fn give_up<T: UniqueValues>(
+    container: &Container,
+    key: &str,
+    owner: &str,
+    reservation: &ETag,
+) {
+    let given_up: T::Items = Reservation::new::<T>(key, owner, None).into();
     // If this fails, other owners wait until the reservation is no longer pending.
-    let _ = values.container().replace(key, U::ID, &given_up, reservation).await;
+    let _ = container.replace(key, T::ID, &given_up, reservation).await;
 }
 
 /// Deletes a reservation whose owner neither has the value nor can still write it: a take-over without a
 /// new owner. Returns false if the owner has the value, or may be about to write it.
-pub async fn free<U: UniqueValue>(
-    values: &U,
+pub(crate) async fn free<T: UniqueValues>(
+    container: &Container,
     key: &str,
-    held: &Stored<ValueReservation<U::Owner>>,
+    held: &Stored<Reservation>,
 ) -> Result<bool, StoreError> {
-    if !fence(values, key, &held.item).await? {
+    if !fence::<T>(container, key, &held.item).await? {
         return Ok(false);
     }
-    values.container().delete(key, U::ID, &held.etag).await?;
+    container.delete(key, T::ID, &held.etag).await?;
     Ok(true)
 }
 
 /// Fences the holder of a reservation: afterwards it neither has the value nor can still write it. Returns false
 /// if the holder has the value, or may be about to write it.
-async fn fence<U: UniqueValue>(
-    values: &U,
+async fn fence<T: UniqueValues>(
+    container: &Container,
     key: &str,
-    held: &ValueReservation<U::Owner>,
+    held: &Reservation,
 ) -> Result<bool, StoreError> {
-    let container = values.container();
-    let holder = held.owner.as_ref();
-    let slot = container.read::<U::Item>(holder, holder).await?;
-    let is_in_use = slot.as_ref().is_some_and(|slot| U::reservation(&slot.item, key).is_some());
+    let holder = held.owner.as_str();
+    let slot = container.read::<T::Items>(holder, holder).await?;
+    let is_in_use = slot
+        .as_ref()
+        .is_some_and(|slot| T::try_from(slot.item.clone()).is_ok_and(|owner| owner.has_value(key)));
     if is_in_use || held.is_pending() {
         return Ok(false);
     }
     tracing::info!(owner.id = holder, "Taking over a value that was reserved but not used");
     let (fence, etag) = match slot {
         Some(Stored { item, etag }) => (item, Some(etag)),
-        None => (U::no_owner(&held.owner), None),
+        None => (T::no_owner(holder), None),
     };
     container.put(holder, holder, &fence, etag.as_ref()).await?;
     Ok(true)

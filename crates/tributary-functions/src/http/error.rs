@@ -54,6 +54,9 @@ pub enum ApiError {
     /// 409: the request conflicts with the stored state. The sentence says how.
     #[error("{0}")]
     Conflict(&'static str),
+    /// 409: another item has the value of the named property, which is unique.
+    #[error("Another item has this {0}. Choose another one.")]
+    Taken(&'static str),
     /// 409: other items refer to the item. The sentence says how many.
     #[error("{0}")]
     InUse(String),
@@ -110,8 +113,10 @@ pub struct Refusal {
     pub title: &'static str,
     /// A sentence that says what to do.
     pub detail: String,
-    /// The bad fields of the request.
+    /// The bad fields of the request, or the property whose value is taken.
     pub errors: Vec<FieldError>,
+    /// The word for what does not exist, such as `recipe`.
+    pub noun: Option<&'static str>,
     /// The id of the log lines of the request, if the host gave one.
     pub invocation_id: Option<String>,
 }
@@ -125,7 +130,7 @@ impl Refusal {
         detail: impl Into<String>,
     ) -> Self {
         let (detail, errors) = (detail.into(), Vec::new());
-        Self { status, slug, title, detail, errors, invocation_id: None }
+        Self { status, slug, title, detail, errors, noun: None, invocation_id: None }
     }
 }
 
@@ -241,6 +246,7 @@ impl Retryable for ApiError {
             self,
             Self::NotFound(_)
                 | Self::Conflict(_)
+                | Self::Taken(_)
                 | Self::PreconditionFailed
                 | Self::Forbidden(_)
                 | Self::Unconfirmed
@@ -292,7 +298,7 @@ impl ErrorBody for Problem {
 
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
-        let Refusal { status, slug, title, detail, errors, invocation_id } = refusal;
+        let Refusal { status, slug, title, detail, errors, invocation_id, .. } = refusal;
         // The log has a cause of bugs alone.
         let invocation_id = invocation_id.filter(|_| status == StatusCode::INTERNAL_SERVER_ERROR);
         let (r#type, status) = (problem_type(slug), status.as_u16());
@@ -314,6 +320,7 @@ impl From<ApiError> for Refusal {
                 (S::METHOD_NOT_ALLOWED, "method-not-allowed", "Method not allowed")
             }
             E::Conflict(_) => (S::CONFLICT, "conflict", "Conflict"),
+            E::Taken(_) => (S::CONFLICT, "taken", "Taken"),
             E::InUse(_) => (S::CONFLICT, "in-use", "In use"),
             E::PreconditionFailed | E::ConditionNotTaken => {
                 (S::PRECONDITION_FAILED, "precondition-failed", "Precondition failed")
@@ -334,8 +341,15 @@ impl From<ApiError> for Refusal {
             E::Store(error) => return store_refusal(error),
         };
         let refusal = Self::new(status, slug, title, error.to_string());
-        let errors = if let E::Invalid(errors) = error { errors } else { Vec::new() };
-        Self { errors, ..refusal }
+        match error {
+            E::Invalid(errors) => Self { errors, ..refusal },
+            E::NotFound(noun) => Self { noun: Some(noun), ..refusal },
+            E::Taken(property) => {
+                let message = "is taken: choose another one".to_owned();
+                Self { errors: vec![FieldError { field: property.to_owned(), message }], ..refusal }
+            }
+            _ => refusal,
+        }
     }
 }
 

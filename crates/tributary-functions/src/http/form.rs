@@ -28,9 +28,21 @@ pub trait FromForm: Sized {
     fn from_form(form: &mut Form) -> Option<Self>;
 }
 
+/// A body whose fields two types take.
+impl<A: FromForm, B: FromForm> FromForm for (A, B) {
+    fn from_form(form: &mut Form) -> Option<Self> {
+        let first = A::from_form(form);
+        let second = B::from_form(form);
+        first.zip(second)
+    }
+}
+
 /// Implements [`FromForm`] for a struct: each field names the method of [`Form`] that takes it, with its
 /// arguments. A tuple struct of one field, and a type that is a field itself, need no field name. A
 /// struct can be declared together with it.
+///
+/// An edit `edits` a type with fields of the same names: each field is optional in the body, and the method `apply`
+/// leaves those that are missing as they are. An `optional_text` that is null removes the text.
 ///
 /// ```
 /// use tributary_functions::{
@@ -53,6 +65,16 @@ pub trait FromForm: Sized {
 ///         subtitle: Option<Text> = optional_text("subtitle", Text::parse),
 ///     }
 /// );
+/// from_form!(
+///     struct RoomEdit edits NewRoom {
+///         title: Text = text("title", Text::parse),
+///         subtitle: Option<Text> = optional_text("subtitle", Text::parse),
+///     }
+/// );
+///
+/// fn edited(room: NewRoom, edit: &RoomEdit) -> NewRoom {
+///     edit.apply(room)
+/// }
 /// ```
 #[macro_export]
 macro_rules! from_form {
@@ -79,6 +101,32 @@ macro_rules! from_form {
         }
 
         $crate::from_form!($type { $($field: $method($($argument),+)),+ });
+    };
+    ($(#[$doc:meta])* $visibility:vis struct $type:ident edits $item:ident {
+        $($(#[$of_doc:meta])* $field:ident: $of:ty = $method:ident($name:expr $(, $argument:expr)*)),+ $(,)?
+    }) => {
+        $(#[$doc])*
+        #[allow(clippy::option_option, reason = "a missing field stays, and null removes it")]
+        $visibility struct $type {
+            $($(#[$of_doc])* $visibility $field: Option<$of>),+
+        }
+
+        impl $crate::http::FromForm for $type {
+            fn from_form(form: &mut $crate::http::Form) -> Option<Self> {
+                $(let $field = form.edited($name, |form| form.$method($name $(, $argument)*));)+
+                Some(Self { $($field: $field?),+ })
+            }
+        }
+
+        impl $type {
+            /// Returns the item with the new values. Those that are missing in the body stay.
+            $visibility fn apply(&self, mut to: $item) -> $item {
+                $(if let Some(value) = &self.$field {
+                    to.$field.clone_from(value);
+                })+
+                to
+            }
+        }
     };
     ($type:ident { $($field:ident: $method:ident($($argument:expr),+)),+ $(,)? }) => {
         impl $crate::http::FromForm for $type {
@@ -298,10 +346,20 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// Returns `Some(true)` if the body has the field, also as null: for an edit that tells null from a missing
-    /// field. It is never `None`, so that [`from_form!`](crate::http::from_form) takes it as a field.
-    pub fn has(&self, field: &str) -> Option<bool> {
-        Some(raw_json::field(self.text, field).is_some())
+    /// Takes a field of an edit by another method; `Some(None)` is one that is missing, which is not null.
+    pub fn edited<T>(
+        &mut self,
+        field: &str,
+        take: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<Option<T>> {
+        if self.schema.is_none() && raw_json::field(self.text, field).is_none() {
+            return Some(None);
+        }
+        let taken = take(self);
+        if let Some(Schema { required, .. }) = &mut self.schema {
+            required.retain(|name| name != field);
+        }
+        taken.map(Some)
     }
 
     /// Takes the fields of an object at a place in the body.

@@ -20,11 +20,12 @@ use std::marker::PhantomData;
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
 
 use super::{ChangeFeedItem, Effect, NotedErrors, Origin, Projection, origin::sound};
 use crate::{
     cosmos::{Container, ETag, Reason, StoreError, Stored},
-    engines::tombstone::FormerOwners,
+    engines::tombstone::{self, FormerOwners},
 };
 
 /// The definition of copies.
@@ -138,6 +139,29 @@ impl<T> VersionedCopy<T> {
         };
         let former = former.iter().filter_map(|it| deleted((&it.id, it.version)));
         own.into_iter().chain(former).collect()
+    }
+}
+
+impl VersionedCopy<Value> {
+    /// Returns the copy of a changed source under an id in the logical partition of this property and value: the
+    /// properties of `live`, with the version of the source; a tombstone without them. None of a change that is no
+    /// source.
+    pub fn of(
+        change: &impl ChangeFeedItem,
+        id: impl AsRef<str>,
+        (key, partition): (&str, impl AsRef<str>),
+        live: Option<impl Serialize>,
+    ) -> Vec<Self> {
+        let Some(Origin { version, .. }) = change.origin() else { return Vec::new() };
+        let [partition, id] = [partition.as_ref(), id.as_ref()].map(str::to_owned);
+        let mut item = match live.map(serde_json::to_value) {
+            Some(Ok(Value::Object(live))) => live,
+            _ => Map::from_iter([("ttl".to_owned(), tombstone::TTL_SECONDS.into())]),
+        };
+        item.insert("id".to_owned(), id.clone().into());
+        item.insert(key.to_owned(), partition.clone().into());
+        item.insert("version".to_owned(), version.into());
+        vec![Self { partition, id, version, item: Value::Object(item) }]
     }
 }
 

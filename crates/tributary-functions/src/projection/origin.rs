@@ -1,7 +1,11 @@
 //! The items of a change feed, and their sources.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 
+use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 
@@ -10,6 +14,8 @@ use crate::{
     engines::command::ItemSlot,
     values::{Timestamp, may_be_rewritten_by_host},
 };
+
+const MAX_CONCURRENT_READS: usize = 8;
 
 /// An item of a container whose change feed projections read, with its type: an `enum` of all types. It has
 /// what all projections of the container need to know.
@@ -93,6 +99,22 @@ impl Container {
     ) -> ReadResult<T> {
         let stored = self.read::<T::Items>(partition.as_ref(), id.as_ref()).await?;
         Ok(stored.and_then(Stored::of_type))
+    }
+
+    /// Reads the items of this type whose ids are their partition keys, each once: one point read for each. Those
+    /// that are not there are left out. A page that shows a few users reads them so, where copies of their names
+    /// would be too much.
+    pub async fn items<T: ContainerItem + Send>(
+        &self,
+        ids: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<BTreeMap<String, T>, StoreError> {
+        let ids: BTreeSet<_> = ids.into_iter().map(|id| id.as_ref().to_owned()).collect();
+        let reads = stream::iter(ids).map(async |id| {
+            let found = self.item::<T>(&id, &id).await?;
+            Ok(found.map(|found| (id, found.item)))
+        });
+        let found = reads.buffer_unordered(MAX_CONCURRENT_READS);
+        found.try_filter_map(async |found| Ok(found)).try_collect().await
     }
 
     /// Reads the slot of an item: the item, its tombstone, or nothing.

@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | `posts.rs` | the counts of a post, the name on each item, children without a parent |
 //! | [`CopiesChecks`] | the copy of each post in `users` |
-//! | `users.rs` | the reservation of each name, names without a user, copies without a post |
+//! | `users.rs` | copies without a post |
+//! | [`UniqueChecks`] | the reservation of each name, names without a user |
 //! | [`WindowChecks`] | the members of the feed and their copies |
 //! | `repair.rs` | the guarded write that repairs each |
 //!
@@ -18,7 +19,7 @@ mod repair;
 use tributary_functions::{
     audit::{
         AuditedItem, CheckResults, Checks, CopiesChecks, FindingKind, ReferencedItem,
-        ReferencedItems, RepairResult, Suspect, Target, WindowChecks, async_trait,
+        ReferencedItems, RepairResult, Suspect, Target, UniqueChecks, WindowChecks, async_trait,
     },
     prelude::*,
 };
@@ -38,17 +39,6 @@ impl BlogKinds {
     /// A comment or like of an earlier post with the same id.
     pub const STALE_REACTION: FindingKind =
         FindingKind::new("stale-reaction").in_class_of(FindingKind::ORPHAN);
-    /// A reservation of a username for a user without this name. The repair of a foreign reservation
-    /// takes it over for the right user, and so must come before this repair, which deletes it.
-    pub const RESERVATION_LEAKED: FindingKind =
-        FindingKind::new("reservation-leaked").repaired_last();
-    pub const RESERVATION_MISSING: FindingKind = FindingKind::new("reservation-missing");
-    /// A user whose name is reserved for another user, without being that user's name.
-    pub const RESERVATION_FOREIGN: FindingKind =
-        FindingKind::new("reservation-foreign").in_class_of(Self::RESERVATION_MISSING);
-    /// A user with the name of another user.
-    pub const NAME_TWICE: FindingKind =
-        FindingKind::new("name-twice").in_class_of(Self::RESERVATION_MISSING);
 }
 
 pub fn audit(blog: &Blog) -> Audit {
@@ -63,6 +53,7 @@ struct BlogChecks {
     blog: Blog,
     feed: WindowChecks<NewestPosts>,
     copies: CopiesChecks<PostCopies>,
+    names: UniqueChecks<User>,
     authors: ReferencedItems<UserId, Author>,
     parents: ReferencedItems<PostId, Parent>,
 }
@@ -82,6 +73,7 @@ impl BlogChecks {
         Self {
             feed: WindowChecks::new(Self::FEED, &blog.posts, &blog.feed),
             copies: CopiesChecks::new(&blog.posts, &blog.users),
+            names: UniqueChecks::new(&blog.users),
             blog,
             authors: ReferencedItems::new(MAX_REMEMBERED_ITEMS),
             parents: ReferencedItems::new(MAX_REMEMBERED_ITEMS),

@@ -1,18 +1,15 @@
 //! Repairs of posts and users, with the guards that commands and projections use.
 
 use tributary_functions::{
-    audit::{FindingKind, Obstacle, ReferencedItem, RepairResult, Slot, Suspect, read_slot},
-    engines::unique_claim::{UniqueValue, free},
+    audit::{
+        Checks, FindingKind, Obstacle, ReferencedItem, RepairResult, Slot, Suspect, read_slot,
+    },
     prelude::*,
     projection::removal::remove_some,
 };
 
 use super::{BlogChecks, BlogKinds};
-use crate::{
-    Blog,
-    model::{Post, PostId, PostsItem, User, UserId, UsersItem},
-    usernames::claim_name,
-};
+use crate::model::{Post, PostId, PostsItem};
 
 pub(super) async fn repair(
     checks: &BlogChecks,
@@ -33,28 +30,10 @@ pub(super) async fn repair(
             Ok("deleted the copy")
         }
         kind if kind.concerns_copy() => checks.copies.write(suspect).await,
-        BlogKinds::RESERVATION_LEAKED => {
-            let slot = read_slot(&blog.users, partition, Blog::ID).await?;
-            let Slot::Item(Stored { item: UsersItem::Username(held), etag }) = slot else {
-                return Err(Obstacle::Race);
-            };
-            let reserved = Stored { item: held.reserved(), etag };
-            let is_free = free(blog, partition, &reserved).await?;
-            is_free.then_some("deleted the reservation").ok_or(Obstacle::Race)
-        }
-        BlogKinds::RESERVATION_MISSING | BlogKinds::RESERVATION_FOREIGN => {
-            let user_id = UserId::parse(partition.to_owned()).map_err(|_| Obstacle::Race)?;
-            let user = blog.users.item::<User>(&user_id, &user_id).await?.ok_or(Obstacle::Race)?;
-            claim_name(blog, user.item, Some(&user.etag), &[]).await?;
-            Ok("reserved the name")
-        }
-        BlogKinds::NAME_TWICE => {
-            Err(Obstacle::NeedsOperator("two users have this name: rename one of them"))
-        }
         BlogKinds::USER_MISSING => {
             Err(Obstacle::NeedsOperator("its user is gone: restore or delete it"))
         }
-        _ => Err(Obstacle::NeedsOperator("its type is unknown: restore or delete it")),
+        _ => checks.names.repair(suspect).await,
     }
 }
 

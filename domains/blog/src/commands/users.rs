@@ -96,7 +96,7 @@ pub(super) async fn create(
     wanted: User,
     tombstone: Option<&ETag>,
 ) -> Result<WrittenItem<User>, ApiError> {
-    let user = claim_name(blog, wanted, tombstone, &[]).await?;
+    let user = claim_name(blog, wanted, tombstone).await?;
     blog.remember(&user.item);
     Ok(WrittenItem::created(user))
 }
@@ -107,13 +107,8 @@ async fn rename(
     name: &Username,
     command: &ItemCommand,
 ) -> Result<WrittenItem<User>, ApiError> {
-    let former = (user.public.username.reservation(), ETag::from(user.reservation.clone()));
     let renamed = command.sign(user.renamed(name.clone()));
-    let renamed = if former.0 == name.reservation() {
-        blog.users.save(renamed, Some(&etag)).await?
-    } else {
-        claim_name(blog, renamed, Some(&etag), &[former]).await?
-    };
+    let renamed = claim_name(blog, renamed, Some(&etag)).await?;
     blog.remember(&renamed.item);
     Ok(WrittenItem::edited(renamed))
 }

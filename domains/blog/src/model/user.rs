@@ -26,7 +26,7 @@ pub enum UsersItem {
     /// The reservation of a username for its user. The partition key is made of the name
     /// ([`Username::reservation`]). So reservations spread over all partitions, and two claims of
     /// one name conflict at one item. No id of a user contains a colon.
-    Username(Reservation<UserId>),
+    Username(Reservation),
     /// The copy of a post in the partition of its author.
     Post(PostCopy),
     /// The tombstone of the copy of a deleted post.
@@ -78,8 +78,8 @@ pub struct PublicUser {
 /// reservation another user has claimed.
 #[item(UsersItem, id = user_id)]
 pub struct NoUser {
-    id: UserId,
-    user_id: UserId,
+    id: String,
+    user_id: String,
     ttl: u32,
 }
 
@@ -114,8 +114,8 @@ impl User {
 
 impl NoUser {
     /// Creates the tombstone of a user. It expires after a day, long after any command has ended.
-    pub fn new(user_id: &UserId) -> Self {
-        Self { id: user_id.clone(), user_id: user_id.clone(), ttl: 24 * 60 * 60 }
+    pub fn new(user_id: &str) -> Self {
+        Self { id: user_id.to_owned(), user_id: user_id.to_owned(), ttl: 24 * 60 * 60 }
     }
 }
 

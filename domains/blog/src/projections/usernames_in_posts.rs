@@ -1,7 +1,7 @@
 //! A user's new name on the user's posts, comments and likes.
 
 use tributary_functions::{
-    engines::unique_claim::release, prelude::*, projection::fan_out::older_copies,
+    engines::unique_claim::release_former, prelude::*, projection::fan_out::older_copies,
 };
 
 use crate::{
@@ -37,10 +37,6 @@ impl FanOut for Usernames {
 
     /// Releases the names that the user has given up.
     async fn prepare(&self, user: &User) -> Result<(), StoreError> {
-        for former in &user.former {
-            let reservation = ETag::from(former.reservation.clone());
-            release(&self.0, &former.username.reservation(), &reservation).await?;
-        }
-        Ok(())
+        release_former(&self.0.users, user).await
     }
 }
