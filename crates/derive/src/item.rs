@@ -426,7 +426,7 @@ fn unique(values: &[Ident], item: &Ident, own: &[Field]) -> Result<Option<TokenS
     Ok(Some(quote! {
         impl #claim::UniqueValues for #item {
             fn values(&self) -> ::std::vec::Vec<(&'static str, ::std::string::String)> {
-                ::std::vec![#((#names, #claim::key_of(#names, #values.as_ref()))),*]
+                ::std::vec![#((#names, #values.to_string())),*]
             }
 
             fn claims(&self) -> #claim::Claims {

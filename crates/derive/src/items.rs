@@ -46,15 +46,17 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
                 const SECRETS: &'static [&'static str] = &[#(#secrets),*];
 
                 fn origin(&self) -> ::std::option::Option<::tributary_functions::projection::Origin> {
-                    use ::tributary_functions::projection::ContainerItem as _;
+                    #[allow(unused_imports, reason = "as all enums have it")]
+                    use ::tributary_functions::projection::{ContainerItem as _, FrameworkItem as _};
                     match self {
-                        #(Self::#sources(item) => item.origin().into(),)*
+                        #(Self::#sources(item) => item.origin(),)*
                         #(Self::#others(_) => ::std::option::Option::None,)*
                     }
                 }
 
                 fn may_be_rewritten(&self) -> bool {
-                    use ::tributary_functions::projection::ContainerItem as _;
+                    #[allow(unused_imports, reason = "as all enums have it")]
+                    use ::tributary_functions::projection::{ContainerItem as _, FrameworkItem as _};
                     match self {
                         #(Self::#sources(item) => item.may_be_rewritten(),)*
                         #(Self::#others(_) => true,)*

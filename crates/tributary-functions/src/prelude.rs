@@ -28,7 +28,8 @@ pub use crate::{
         self, Actor, ApiError,
         AuthLevel::{self, Anonymous, Function, Owner},
         Conditions, HttpFunction, ItemCommand, ItemResponse, JsonBody, List, PageRequest, Params,
-        QueryParameter, StoredItems, delete, envelopes, from_form, get, new_id, post, put,
+        QueryParameter, StoredItems, delete, envelopes, from_form, get, list_filter, new_id, post,
+        put,
     },
     projection::{
         ChangeFeedItem, ContainerItem, Effect, IntegrityProjection, LeavesTombstone, Origin,

@@ -20,7 +20,7 @@ impl UniqueValues for User {
     const ID: &'static str = "username";
 
     fn values(&self) -> Vec<(&'static str, String)> {
-        vec![("username", self.public.username.reservation())]
+        vec![("username", self.public.username.key())]
     }
 
     /// A renamed user has no reservation of its own yet, and that of its last former name.

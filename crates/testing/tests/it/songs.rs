@@ -1,6 +1,6 @@
 //! Songs with tags, and their favourites, which are toggled: an app of its own, in the containers of the rooms.
 
-use std::{collections::HashMap, convert::Infallible, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use serde_json::{Value, json};
 use tributary_functions::{
@@ -44,48 +44,12 @@ struct Song {
     favourites: u64,
 }
 
-#[item(SongsItem, partition = room_id, id = id, version, created_by, tombstone(struct FormerFavourite {
-    id: String,
-    room_id: RoomId,
-    person_id: PersonId,
-}))]
+#[item(SongsItem, partition = room_id, id = id, version, created_by, child_of(Song, counted = favourites),
+    tombstone(struct FormerFavourite { id, room_id, person_id }))]
 struct Favourite {
     id: String,
     room_id: RoomId,
     person_id: PersonId,
-    song_version: u64,
-}
-
-struct Favourites;
-
-impl Family for Favourites {
-    const PARENT: &'static str = "song";
-    const CHILD: &'static str = "favourite";
-    const TOMBSTONE: Option<fn(Favourite) -> SongsItem> = Some(LeavesTombstone::leave);
-    type Key = RoomId;
-    type Item = SongsItem;
-    type Parent = Song;
-    type Child = Favourite;
-    type ChildId = String;
-    type Edit = Infallible;
-    type Refused = Infallible;
-
-    fn child_item(favourite: &Favourite, song: &Song) -> SongsItem {
-        Favourite { song_version: song.version, ..favourite.clone() }.into()
-    }
-
-    fn child_id(favourite: &Favourite) -> String {
-        favourite.id.clone()
-    }
-
-    /// No copy shows the count: the version stays.
-    fn after(song: &Song, changes: &Changes<'_, Self>) -> Song {
-        Song { favourites: changes.count(song.favourites, |_| true), ..song.clone() }
-    }
-
-    fn recreated(favourite: &Favourite, tombstone: SongsItem) -> Option<Favourite> {
-        favourite.recreated(tombstone)
-    }
 }
 
 /// The tags of songs.
@@ -97,16 +61,12 @@ impl Copies for SongCopies {
     type Copy = Value;
 
     fn copies_of(change: &SongsItem) -> Vec<VersionedCopy<Value>> {
-        let (id, version, rest) = match change {
-            SongsItem::Song(song) => (&song.id, song.version, ("tags", json!(song.tags))),
-            SongsItem::DeletedSong(deleted) => {
-                (&deleted.id, deleted.version, ("ttl", json!(deleted.ttl)))
-            }
+        let (id, live) = match change {
+            SongsItem::Song(song) => (&song.id, Some(json!({"tags": song.tags}))),
+            SongsItem::DeletedSong(deleted) => (&deleted.id, None),
             _ => return Vec::new(),
         };
-        let mut item = json!({"id": id, "personId": "all", "version": version});
-        item[rest.0] = rest.1;
-        vec![VersionedCopy { partition: "all".to_owned(), id: id.to_string(), version, item }]
+        VersionedCopy::of(change, id, ("personId", "all"), live)
     }
 
     fn may_be_rewritten(_change: &SongsItem) -> bool {
@@ -161,7 +121,7 @@ impl Removal for FavouritesOfDeleted {
     fn children(tombstone: &DeletedSong, at_most: u32) -> Result<Query, StoreError> {
         let query = Query::from(
             "SELECT TOP @batch * FROM c \
-             WHERE c.roomId = @song AND c.type = 'favourite' AND c.songVersion < @version",
+             WHERE c.roomId = @song AND c.type = 'favourite' AND c.parentVersion < @version",
         );
         let query = query.with_parameter("@batch", at_most)?;
         let query = query.with_parameter("@song", &tombstone.room_id)?;
@@ -174,11 +134,11 @@ impl Removal for FavouritesOfDeleted {
 }
 
 async fn favour(
-    State(favourites): State<CountedChildren<Favourites>>,
+    State(favourites): State<CountedChildren<Favourite>>,
     Params((song, person)): Params<(RoomId, PersonId)>,
     command: CommandId,
 ) -> Result<StatusCode, ApiError> {
-    let favourite = Favourite::first(id_of(&person), song.clone(), person, 0, &command);
+    let favourite = Favourite::first(id_of(&person), song.clone(), person, &command);
     let create = async |_| {
         let request = FamilyRequest::new(&command);
         match favourites.create(&song, favourite.clone(), request).await? {
@@ -191,7 +151,7 @@ async fn favour(
 }
 
 async fn disfavour(
-    State(favourites): State<CountedChildren<Favourites>>,
+    State(favourites): State<CountedChildren<Favourite>>,
     Params((song, person)): Params<(RoomId, PersonId)>,
     command: ItemCommand,
 ) -> Result<StatusCode, ApiError> {
@@ -214,7 +174,7 @@ fn songs(context: &Context<'_>) -> Result<Domain, ConfigError> {
         delete("Disfavour", ROUTE, Function, disfavour),
     ];
     Ok(Domain {
-        http_functions: bind(functions, &CountedChildren::<Favourites>::new(songs.clone())),
+        http_functions: bind(functions, &CountedChildren::<Favourite>::new(songs.clone())),
         projections: vec![
             Arc::new(CopyProjection::<SongCopies>::new(&songs, &copies)),
             Arc::new(AggregateProjection::<SongTags>::new(&songs, &counts)),
@@ -322,7 +282,7 @@ async fn the_favourites_of_a_deleted_song_leave_tombstones_which_their_count_fol
         world.settle().await;
         are_counted(&world, ["ann", "bob"], [1, 1]).await;
         let deleted = json!({
-            "id": "s1", "roomId": "s1", "type": "deletedSong", "version": 2, "ttl": 9,
+            "id": "s1", "roomId": "s1", "type": "deletedSong", "version": 4, "ttl": 9,
         });
         world.write_item("rooms", &deleted).await;
         let songs = World::cosmos(&world.endpoint).await.container("rooms");
@@ -344,7 +304,7 @@ async fn the_favourites_of_a_deleted_song_leave_tombstones_which_their_count_fol
         world.settle().await;
         are_counted(&world, ["ann", "bob"], [0, 0]).await;
         // A favourite of the next song under the id is a new one.
-        world.write_item("rooms", &song(3, &[])).await;
+        world.write_item("rooms", &song(5, &[])).await;
         world.put(ANNS, Value::Null).await.expect(204);
         remove().await;
         world.settle().await;
@@ -358,7 +318,9 @@ async fn a_change_that_no_copy_shows_writes_none() {
     world.settle().await;
     let mut found = Vec::new();
     for version in [1, 2] {
-        world.put(&ANNS.replace("ann", &format!("p{version}")), Value::Null).await.expect(204);
+        let mut favoured = song(version, &["old"][..(version as usize - 1)]);
+        favoured["favourites"] = json!(7);
+        world.write_item("rooms", &favoured).await;
         found.extend(costs(&world, "SongCopies", &[world.item("rooms", "s1").await]).await);
         world.write_item("rooms", &song(2, &["old"])).await;
         world.settle().await;

@@ -26,7 +26,7 @@ impl<T: UniqueValues> UniqueChecks<T> {
     async fn check_owner(&self, owner: &T, audited: &AuditedItem) -> CheckResults {
         let mut suspects = Vec::new();
         let id = owner.key().0;
-        for (_, key) in owner.values() {
+        for (_, key) in owner.keys() {
             let (kind, found, etag) = match read_slot::<T::Items>(&self.0, &key, T::ID).await? {
                 Slot::Item(Stored { item, etag }) => match item.try_into() {
                     Ok(Reservation { owner, .. }) if owner == id => continue,

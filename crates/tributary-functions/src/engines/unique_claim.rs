@@ -43,7 +43,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     cosmos::{Container, ETag, ReadResult, Reason, StoreError, Stored},
     http::ApiError,
-    projection::{ChangeFeedItem, ContainerItem, Origin},
+    projection::{ChangeFeedItem, ContainerItem, FrameworkItem, Origin},
     values::Timestamp,
 };
 
@@ -67,7 +67,7 @@ pub trait UniqueValues:
     /// The id of a reservation within its own logical partition.
     const ID: &'static str = "reservation";
 
-    /// Returns the values: the property and the [key](key_of) of each.
+    /// Returns the values, each with the name of its property. They are compared in lower case.
     fn values(&self) -> Vec<(&'static str, String)>;
 
     /// Returns the reservations of the owner, as its item keeps them.
@@ -83,8 +83,14 @@ pub trait UniqueValues:
     }
 
     #[doc(hidden)]
+    fn keys(&self) -> Vec<(&'static str, String)> {
+        let values = self.values().into_iter();
+        values.map(|(property, value)| (property, key_of(property, &value))).collect()
+    }
+
+    #[doc(hidden)]
     fn has_value(&self, key: &str) -> bool {
-        self.values().iter().any(|(_, own)| own == key)
+        self.keys().iter().any(|(_, own)| own == key)
     }
 }
 
@@ -134,20 +140,16 @@ impl Reservation {
     fn is_pending(&self) -> bool {
         Timestamp::now().millis_since(self.reserved_at) < PENDING_MILLIS
     }
+}
 
-    #[doc(hidden)]
-    pub fn origin(&self) -> Option<Origin> {
+impl FrameworkItem for Reservation {
+    fn origin(&self) -> Option<Origin> {
         None
-    }
-
-    #[doc(hidden)]
-    pub fn may_be_rewritten(&self) -> bool {
-        false
     }
 }
 
 /// Returns the key of a value, by which two values are compared.
-pub fn key_of(property: &str, value: &str) -> String {
+fn key_of(property: &str, value: &str) -> String {
     format!("{property}:{}", value.to_lowercase())
 }
 
@@ -196,7 +198,7 @@ async fn claim_over<T: UniqueValues>(
     read: Option<&ETag>,
 ) -> Result<Stored<T>, ApiError> {
     let owner = item.key().0.to_owned();
-    let values = item.values();
+    let values = item.keys();
     let mut claims = item.claims();
     let is_held = |key: &str| values.iter().any(|(_, own)| own == key);
     let (held, given_up) = claims.held.into_iter().partition(|(key, _)| is_held(key));

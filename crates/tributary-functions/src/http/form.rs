@@ -137,7 +137,6 @@ macro_rules! from_form {
         }
     };
 }
-pub use crate::from_form;
 
 /// Declares envelopes of bodies and answers. `InRecipe<T>` is a `T` as `{"recipe": …}`: in a body, where an error
 /// names `recipe.title`, and in an answer and its schema.
@@ -168,7 +167,7 @@ macro_rules! envelopes {
     )+};
 }
 
-pub use crate::envelopes;
+pub use crate::{envelopes, from_form, list_filter};
 
 /// The fields of a body, and the errors of those taken so far.
 ///
@@ -336,14 +335,6 @@ impl<'a> Form<'a> {
     pub fn object<T: FromForm>(&mut self, field: &str) -> Option<T> {
         let text = self.take(field, true, Form::schema_of::<T>, object)??;
         self.fields(field, text)
-    }
-
-    /// Takes an object that may be missing or null, as [`Self::object`] does.
-    pub fn maybe_object<T: FromForm>(&mut self, field: &str) -> Option<Option<T>> {
-        match self.take(field, false, Form::schema_of::<T>, object)? {
-            Some(text) => self.fields(field, text).map(Some),
-            None => Some(None),
-        }
     }
 
     /// Takes a field of an edit by another method; `Some(None)` is one that is missing, which is not null.
@@ -516,10 +507,8 @@ mod tests {
         assert!(form.object::<Line>("article").is_none());
         assert!(form.object::<Line>("few").is_none());
         assert!(form.object::<Line>("none").is_none());
-        assert!(form.maybe_object::<Line>("article").is_none());
-        assert_eq!(form.maybe_object::<Line>("none"), Some(None));
-        assert_eq!(form.maybe_object::<Line>("absent"), Some(None));
-        assert_eq!(["none", "absent"].map(|field| form.has(field)), [Some(true), Some(false)]);
+        let mut edited = |field| form.edited(field, |form| form.optional_text(field, Ok));
+        assert_eq!(["none", "absent"].map(&mut edited), [Some(Some(None)), Some(None)]);
         assert_eq!(form.optional_text("none", Ok), Some(None));
         assert_eq!(form.optional_text("absent", Ok), Some(None));
         let errors = form.into_errors();

@@ -87,6 +87,48 @@ impl Filter for DateRange {
     }
 }
 
+/// Declares the filter of a list: its optional query parameters, each with its checked type, what it selects, and an
+/// example.
+///
+/// ```
+/// use tributary_functions::{
+///     http::list_filter,
+///     values::{checked_text, length_rule},
+/// };
+///
+/// checked_text!(Tag, "soup", length_rule(1..=40));
+/// list_filter!(
+///     struct RecipeFilter {
+///         tag: Tag, "Recipes with this tag.", "soup";
+///     }
+/// );
+/// ```
+#[macro_export]
+macro_rules! list_filter {
+    ($(#[$doc:meta])* $visibility:vis struct $type:ident {
+        $($parameter:ident: $of:ident, $selects:literal, $example:literal);+ $(;)?
+    }) => {
+        $(#[$doc])*
+        #[derive(Debug, Default, ::serde::Serialize)]
+        $visibility struct $type {
+            $($parameter: ::std::option::Option<$of>),+
+        }
+
+        impl $crate::http::Filter for $type {
+            const PARAMETERS: &'static [$crate::http::QueryParameter] =
+                &[$($crate::http::QueryParameter::new(stringify!($parameter), $selects).example($example)),+];
+
+            fn set(&mut self, name: &str, value: &str) -> Result<(), $crate::http::ApiError> {
+                $(if name == stringify!($parameter) {
+                    let bad = |rule: $crate::values::Invalid| $crate::http::ApiError::invalid(name, rule.0);
+                    self.$parameter = Some($of::parse(value.to_owned()).map_err(bad)?);
+                })+
+                Ok(())
+            }
+        }
+    };
+}
+
 /// One page of a list.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

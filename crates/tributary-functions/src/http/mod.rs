@@ -37,7 +37,7 @@ pub use self::{
     consistency::{CONSISTENCY_TOKEN, ConsistencyOptions},
     cpu_bound::{CpuBoundError, CpuBoundWork},
     error::{ApiError, ErrorBody, FieldError, Refusal, check_confirmed},
-    form::{Form, FromForm, envelopes, from_form},
+    form::{Form, FromForm, envelopes, from_form, list_filter},
     function::{AuthLevel, FunctionLine, HttpFunction, delete, get, post, put},
     item_command::{ItemCommand, KEY_USED, new_id},
     list::{Filter, List, OffsetPage, PageRequest, refused_cursor},

@@ -58,8 +58,10 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::time::{Instant, sleep};
 
-pub use super::Origin;
-use super::{Background, ChangeFeedItem, Effect, NotedErrors, Projection, apply::short_pauses};
+use super::{
+    Background, ChangeFeedItem, Effect, FrameworkItem, NotedErrors, Origin, Projection,
+    apply::short_pauses,
+};
 use crate::{
     cosmos::{Container, Query, Reason, Scope, StoreError, Stored},
     engines::tombstone,
@@ -141,22 +143,19 @@ pub struct Continuation {
     key: BTreeMap<&'static str, String>,
 }
 
+impl FrameworkItem for Continuation {
+    /// Returns the source whose fan-out is to be continued.
+    fn origin(&self) -> Option<Origin> {
+        Some(Origin::new(&self.partition, &self.source_id, self.version))
+    }
+}
+
 impl Continuation {
     fn from_source<F: FanOut>(Origin { partition, id: source_id, version }: Origin) -> Self {
         // No id of a caller has a colon.
         let id = format!("continuation:{}:{source_id}", F::FUNCTION);
         let key = [(F::Change::PARTITION_KEY, partition.clone())].into();
         Self { id, partition, source_id, version, ttl: tombstone::TTL_SECONDS, key }
-    }
-
-    /// Returns the source whose fan-out is to be continued.
-    pub fn origin(&self) -> Origin {
-        Origin::new(&self.partition, &self.source_id, self.version)
-    }
-
-    /// Returns false: no text of it is copied.
-    pub fn may_be_rewritten(&self) -> bool {
-        false
     }
 }
 

@@ -118,7 +118,7 @@ pub use self::{
     dead_letter::{DeadLetter, DeadLetters},
     eager::{EagerOptions, apply_eagerly},
     integrity::IntegrityProjection,
-    origin::{ChangeFeedItem, ContainerItem, LeavesTombstone, Origin, PublicItem},
+    origin::{ChangeFeedItem, ContainerItem, FrameworkItem, LeavesTombstone, Origin, PublicItem},
     registry::{AnyProjection, ProjectionOptions, Projections},
 };
 pub use crate::cosmos::{Background, BackgroundOptions};

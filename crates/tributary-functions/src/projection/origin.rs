@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 
 use crate::{
-    cosmos::{Container, ETag, ReadResult, StoreError, Stored},
+    cosmos::{Attempt, Container, ETag, ReadResult, StoreError, Stored, retry},
     engines::command::ItemSlot,
     values::{Timestamp, may_be_rewritten_by_host},
 };
@@ -65,6 +65,18 @@ pub trait ContainerItem:
     /// Returns true if a text that is copied may be rewritten, as [`ChangeFeedItem::may_be_rewritten`] does.
     fn may_be_rewritten(&self) -> bool {
         true
+    }
+}
+
+/// An item of the framework among those of a container.
+#[doc(hidden)]
+pub trait FrameworkItem {
+    /// Returns the source of which it is a change.
+    fn origin(&self) -> Option<Origin>;
+
+    /// Returns false: no text of it is copied.
+    fn may_be_rewritten(&self) -> bool {
+        false
     }
 }
 
@@ -136,6 +148,20 @@ impl Container {
         let (partition, id) = item.key();
         let etag = self.put(partition, id, &item.clone().into(), read).await?;
         Ok(Stored { item, etag })
+    }
+
+    /// Creates an item under an id that no other item has: one store request, and a read after a lost answer.
+    pub async fn create_fresh<T: ContainerItem>(&self, item: T) -> Result<Stored<T>, StoreError> {
+        let (partition, id) = item.key();
+        retry(async |attempt: Attempt| {
+            if attempt.answer_lost
+                && let Some(known) = self.item(partition, id).await?
+            {
+                return Ok(known);
+            }
+            self.save(item.clone(), None).await
+        })
+        .await
     }
 
     /// Writes an item that comes from another place, over the tombstone with the ETag `over`;

@@ -4,12 +4,8 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
-use tributary_functions::{
-    http::{Filter, OffsetPage},
-    prelude::*,
-    values::Invalid,
-};
+use serde_json::Value;
+use tributary_functions::{http::OffsetPage, prelude::*};
 
 use super::{
     Stores,
@@ -29,14 +25,11 @@ impl Copies for RecipeCards {
     type Copy = Value;
 
     fn copies_of(change: &RecipesItem) -> Vec<VersionedCopy<Value>> {
-        let (id, version, mut item) = match change {
-            RecipesItem::Recipe(recipe) => (&recipe.id, recipe.version, json!(recipe.public())),
-            RecipesItem::DeletedRecipe(it) => (&it.id, it.version, json!({"ttl": it.ttl})),
+        let (id, card) = match change {
+            RecipesItem::Recipe(recipe) => (&recipe.id, Some(recipe.public())),
+            RecipesItem::DeletedRecipe(deleted) => (&deleted.id, None),
         };
-        item["id"] = json!(id);
-        item["list"] = json!(LIST);
-        item["version"] = json!(version);
-        vec![VersionedCopy { partition: LIST.to_owned(), id: id.to_string(), version, item }]
+        VersionedCopy::of(change, id, ("list", LIST), card)
     }
 }
 
@@ -48,37 +41,23 @@ pub(super) struct RecipesBody {
     recipes_count: u64,
 }
 
-#[derive(Default, Serialize)]
-pub(super) struct RecipeFilter {
-    cook: Option<Username>,
-}
-
-impl Filter for RecipeFilter {
-    const PARAMETERS: &'static [QueryParameter] =
-        &[QueryParameter::new("cook", "Recipes of this user.").example("ann")];
-
-    fn set(&mut self, name: &str, value: &str) -> Result<(), ApiError> {
-        if name == "cook" {
-            let bad = |Invalid(rule)| ApiError::invalid(name, rule);
-            self.cook = Some(Username::parse(value.to_owned()).map_err(bad)?);
-        }
-        Ok(())
+list_filter!(
+    pub(super) struct RecipeFilter {
+        cook: Username, "Recipes of this user.", "ann";
     }
-}
+);
 
 /// Returns a page of all recipes, newest first.
 pub(super) async fn list_recipes(
     State(stores): State<Stores>,
     page: OffsetPage<RecipeFilter>,
 ) -> Result<Json<RecipesBody>, ApiError> {
-    let values = Query::from("");
-    match &page.filter.cook {
-        Some(cook) => {
-            read(&stores, &page, "c.cook = @cook", values.with_parameter("@cook", cook)?).await
-        }
+    let (filter, values) = match &page.filter.cook {
+        Some(cook) => ("c.cook = @cook", Query::from("").with_parameter("@cook", cook)?),
         // Tombstones have no date.
-        None => read(&stores, &page, "IS_DEFINED(c.createdAt)", values).await,
-    }
+        None => ("IS_DEFINED(c.createdAt)", Query::from("")),
+    };
+    read(&stores, &page, filter, values).await
 }
 
 /// The time for which a recipe stays in feeds.

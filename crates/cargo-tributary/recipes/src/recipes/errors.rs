@@ -10,7 +10,7 @@ use tributary_functions::{
     prelude::*,
 };
 
-/// The body of every refusal. Its keys are bad fields; where no field is bad, the kind of the refusal.
+/// The body of every refusal. Its keys are bad fields, what is missing, or the kind of the refusal.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(example = json!({"errors": {"recipe.title": ["must be 1 to 100 characters long"]}}))]
 pub struct Errors {
@@ -24,7 +24,8 @@ impl From<Refusal> for Errors {
             errors.entry(bad.field).or_default().push(bad.message);
         }
         if errors.is_empty() {
-            errors.insert(refusal.slug.to_owned(), vec![refusal.detail]);
+            let key = refusal.noun.unwrap_or(refusal.slug);
+            errors.insert(key.to_owned(), vec![refusal.detail]);
         }
         Self { errors }
     }
@@ -32,6 +33,7 @@ impl From<Refusal> for Errors {
 
 impl ErrorBody for Errors {
     fn status(refusal: &Refusal) -> StatusCode {
-        if refusal.slug == "validation" { StatusCode::UNPROCESSABLE_ENTITY } else { refusal.status }
+        let is_of_fields = matches!(refusal.slug, "validation" | "taken");
+        if is_of_fields { StatusCode::UNPROCESSABLE_ENTITY } else { refusal.status }
     }
 }

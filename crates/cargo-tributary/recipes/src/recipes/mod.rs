@@ -3,6 +3,7 @@
 //! | container | logical partition | items |
 //! | --- | --- | --- |
 //! | `users` | a user | the user, with the names of those whom the user follows |
+//! | `users` | `email:…` | the reservation of an address |
 //! | `recipes` | a recipe | the recipe, or its tombstone |
 //! | `cards` | `recipes` | a card of each recipe, by the change feed |
 
@@ -34,7 +35,7 @@ use self::{
     model::{Recipe, Slug, User, Username},
     passwords::Passwords,
     recipe::{create_recipe, delete_recipe, edit_recipe, get_recipe},
-    users::{follow, get_profile, get_user, login, register},
+    users::{edit_user, follow, get_profile, get_user, login, register},
 };
 
 /// The containers and what else the handlers share. Cloning is cheap.
@@ -67,6 +68,7 @@ pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError> {
     Ok(Domain {
         http_functions: bind(functions(), &stores),
         projections: vec![Arc::new(CopyProjection::<RecipeCards>::new(&recipes, &cards))],
+        audit: Some(Audit::of_unique_values::<User>("AuditUsers", "0 0 3 * * 0", &users)),
         containers: vec![users, recipes, cards],
         ..Domain::new("recipes")
     })
@@ -86,6 +88,7 @@ fn functions() -> Vec<HttpFunction<Stores>> {
         post("Login",          "/api/users/login",                Public,       login)
             .queued(&hashes),
         get("GetUser",         "/api/user",                       KeylessUser,  get_user),
+        put("EditUser",        "/api/user",                       KeylessUser,  edit_user).edits(),
         get("GetProfile",      "/api/profiles/{username}",        Anonymous,    get_profile),
         post("Follow",         "/api/profiles/{username}/follow", KeylessUser,  follow::<true>),
         delete("Unfollow",     "/api/profiles/{username}/follow", KeylessUser,  follow::<false>),

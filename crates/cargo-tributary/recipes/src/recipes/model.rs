@@ -2,17 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use tributary_functions::prelude::*;
+use tributary_functions::{engines::unique_claim::Reservation, prelude::*, values::Invalid};
 
 use super::passwords::Password;
 
 checked_text!(
     /// The name of a user, which is also the id: it never changes.
     Username, "ann", id_rule;
+    Email, "ann@example.com", email_rule, "format": "email";
+    Bio, "I cook.", length_rule(1..=500);
     Slug, "leek-soup-3b6d5a4c", id_rule;
     Title, "Leek soup", length_rule(1..=100);
     Steps, "Wash the leeks.", length_rule(1..=2_000)
 );
+
+fn email_rule(text: String) -> Result<String, Invalid> {
+    let is_address = text.len() <= 200 && text.contains('@');
+    is_address.then_some(text).ok_or("must be an address of at most 200 letters".into())
+}
 
 impl Slug {
     /// Makes a slug of a title. No other recipe has it, and a new title does not change it, so links stay valid.
@@ -25,10 +32,25 @@ impl Slug {
 }
 
 from_form!(
-    /// A registration or a login.
-    pub struct Credentials {
+    pub struct Registration {
         pub username: Username = text("username", Username::parse),
+        pub email: Email = text("email", Email::parse),
         pub password: Password = text("password", Password::parse),
+    }
+);
+
+from_form!(
+    pub struct Login {
+        pub email: Email = text("email", Email::parse),
+        pub password: Password = text("password", Password::parse),
+    }
+);
+
+from_form!(
+    /// Other values for a user. A missing one stays, and null removes the bio.
+    pub struct UserEdit edits User {
+        email: Email = text("email", Email::parse),
+        bio: Option<Bio> = optional_text("bio", Bio::parse),
     }
 );
 
@@ -42,24 +64,24 @@ from_form!(
 );
 
 envelopes!(
-    /// The envelope of what is about the caller.
     pub InUser { user },
-    /// The envelope of what others see of a user.
     pub InProfile { profile },
-    /// The envelope of a recipe.
     pub InRecipe { recipe },
 );
 
 /// An item of the container `users`.
-#[items]
+#[items(partition_key = "username", secrets("password"))]
 pub enum UsersItem {
     User(User),
+    Reservation(Reservation),
 }
 
-#[item(UsersItem, id = username, version, created_by)]
+#[item(UsersItem, id = username, version, created_by, unique(email))]
 pub struct User {
     pub id: Username,
     pub username: Username,
+    pub email: Email,
+    pub bio: Option<Bio>,
     /// The hash of the password.
     pub password: String,
     /// At most 100 users: the feed names them all in one query.

@@ -18,15 +18,7 @@ pub(super) async fn create_recipe(
     JsonBody(InRecipe { recipe: text }): JsonBody<InRecipe<RecipeText>>,
 ) -> Result<ItemResponse<RecipeBody>, ApiError> {
     let recipe = Recipe::new(text, name_of(&actor)?, &command)?;
-    let created = retry(async |attempt: Attempt| {
-        if attempt.answer_lost
-            && let Some(known) = stores.recipes.item::<Recipe>(&recipe.id, &recipe.id).await?
-        {
-            return Ok(known);
-        }
-        Ok::<_, ApiError>(stores.recipes.save(recipe.clone(), None).await?)
-    });
-    let Stored { item, etag } = created.await?;
+    let Stored { item, etag } = stores.recipes.create_fresh(recipe).await?;
     let location = format!("/api/recipes/{}", item.id);
     Ok(http::created(&location, &InRecipe { recipe: item.public() }, &etag))
 }
@@ -58,8 +50,7 @@ pub(super) async fn delete_recipe(
     Params(slug): Params<Slug>,
     command: CommandId,
 ) -> Result<StatusCode, ApiError> {
-    let command = ItemCommand::from(command);
     let tombstone =
         |recipe: &Recipe| actor.must_be(recipe.cook.as_str()).map(|()| recipe.tombstone());
-    command.delete_item(&stores.recipes, (&slug, &slug), tombstone).await
+    ItemCommand::from(command).delete_item(&stores.recipes, (&slug, &slug), tombstone).await
 }

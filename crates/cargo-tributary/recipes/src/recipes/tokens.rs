@@ -28,7 +28,6 @@ pub struct Tokens(Arc<(EncodingKey, DecodingKey)>);
 #[derive(Serialize, Deserialize)]
 struct Claims {
     sub: String,
-    /// In seconds since 1970.
     exp: u64,
 }
 

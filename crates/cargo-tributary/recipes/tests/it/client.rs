@@ -17,11 +17,13 @@ pub(crate) fn read_refusal(answer: &Answer, slug: &str) -> Result<Vec<String>, S
     let fields: Vec<String> = body.errors.into_keys().collect();
     match fields.as_slice() {
         [kind] if kind == slug => Ok(Vec::new()),
-        _ if slug == "validation" => Ok(fields),
+        _ if matches!(slug, "validation" | "taken") => Ok(fields),
+        // The word for what is missing.
+        [_] if slug == "not-found" => Ok(Vec::new()),
         _ => Err(format!("{fields:?} is no {slug}")),
     }
 }
 
 pub(crate) fn status_of(slug: &str, status: u16) -> u16 {
-    if slug == "validation" { 422 } else { status }
+    if matches!(slug, "validation" | "taken") { 422 } else { status }
 }

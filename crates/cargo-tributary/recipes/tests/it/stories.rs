@@ -8,7 +8,8 @@ use crate::World;
 const PASSWORD: &str = "correct horse battery staple";
 
 fn user(name: &str, password: &str) -> Value {
-    json!({"user": {"username": name, "password": password}})
+    let email = format!("{name}@example.com");
+    json!({"user": {"username": name, "email": email, "password": password}})
 }
 
 /// Registers a user. Returns the world of this user.
@@ -52,8 +53,73 @@ async fn a_name_has_one_user_who_logs_in_by_the_password() {
     me(&format!("{token}x")).await.expect(401);
     let wrong = login("ann", "incorrect horse battery").await.expect(401);
     assert_eq!(login("zoe", PASSWORD).await.expect(401).text, wrong.text);
-    let taken = nobody.post("/api/users", user("ann", PASSWORD)).await.expect(409).json();
-    assert!(taken["errors"]["conflict"][0].as_str().unwrap().contains("Another user has"));
+}
+
+/// Writes the reservation of an address as a command does that crashes right after.
+async fn reserve(world: &World, email: &str, owner: &str) {
+    let item = json!({
+        "type": "reservation", "id": "reservation", "username": format!("email:{email}"),
+        "owner": owner, "reservedAt": "2026-01-01T00:00:00.000Z",
+    });
+    world.write_item("users", &item).await;
+}
+
+#[tokio::test]
+async fn a_taken_value_is_named_and_an_unused_one_is_free() {
+    let [_, bob, nobody] = users().await;
+    let edit = async |user: &World, edit: Value| user.put("/api/user", json!({"user": edit})).await;
+    let register = async |name: &str, email: &str| {
+        let user = json!({"username": name, "email": email, "password": PASSWORD});
+        nobody.post("/api/users", json!({"user": user})).await
+    };
+    let taken = register("zoe", "Ann@Example.com").await.expect(422).json();
+    assert_eq!(taken["errors"]["email"][0], "is taken: choose another one");
+    let taken = register("ann", "zoe@example.com").await.expect(422).json();
+    assert_eq!(taken["errors"]["username"][0], "is taken: choose another one");
+    register("zoe", "zoe@example.com").await.expect(201);
+    edit(&bob, json!({"email": "zoe@example.com"})).await.expect(422);
+    edit(&bob, json!({"email": "bob@example.org"})).await.expect(200);
+    register("carl", "bob@example.com").await.expect(201);
+    // A command that has reserved an address, and whose process has ended, has fenced out none.
+    reserve(&nobody, "dan@example.com", "dan").await;
+    register("eve", "DAN@example.com").await.expect(201);
+    register("dan", "dan@example.com").await.expect(422);
+    register("dan", "dan@example.org").await.expect(201);
+    let login = json!({"user": {"email": "dan@example.org", "password": PASSWORD}});
+    nobody.post("/api/users/login", login).await.expect(200);
+}
+
+#[tokio::test]
+async fn the_audit_deletes_what_crashes_have_left() {
+    let [ann, _, nobody] = users().await;
+    reserve(&nobody, "dan@example.com", "dan").await;
+    reserve(&nobody, "anna@example.com", "ann").await;
+    nobody.delete_item("users", "email:bob@example.com", "reservation").await;
+    let found = nobody.audit(true).await;
+    let leaked = ["anna", "dan"].map(|it| format!("reservation-leaked email:{it}@example.com"));
+    assert!(found[0].starts_with(&leaked[0]) && found[1].starts_with(&leaked[1]), "{found:?}");
+    assert!(found[2].starts_with("reservation-missing bob bob"), "{found:?}");
+    assert_eq!(nobody.audit(false).await, [""; 0]);
+    let path = "/api/user";
+    let taken = json!({"user": {"email": "bob@example.com"}});
+    ann.put(path, taken).await.expect(422);
+    ann.put(path, json!({"user": {"email": "dan@example.com"}})).await.expect(200);
+}
+
+#[tokio::test]
+async fn an_edit_leaves_what_it_does_not_name_and_null_removes_a_bio() {
+    let [ann, _, _] = users().await;
+    let edit = async |edit: Value| {
+        let edited = ann.put("/api/user", json!({"user": edit})).await.expect(200).json();
+        (edited["user"]["email"].clone(), edited["user"]["bio"].clone())
+    };
+    let [own, new] = [json!("ann@example.com"), json!("a@example.com")];
+    assert_eq!(edit(json!({"bio": "I cook."})).await, (own.clone(), json!("I cook.")));
+    assert_eq!(edit(json!({"email": new})).await, (new.clone(), json!("I cook.")));
+    assert_eq!(edit(json!({"bio": null})).await, (new, Value::Null));
+    let refused = ann.put("/api/user", json!({"user": {"email": null}})).await.expect(422).json();
+    assert!(refused["errors"]["user.email"].is_array(), "{refused}");
+    assert_eq!(edit(json!({"email": "ann@example.com"})).await, (own, Value::Null));
 }
 
 #[tokio::test]
@@ -178,8 +244,13 @@ async fn each_request_costs_what_its_budget_says() {
     nobody.settle().await;
     let zoe = || Some(user("zoe", PASSWORD));
     for (method, path, body, cost) in [
-        ("POST", "/api/users", zoe(), "2 requests, 7.15 RU: read users, create users"),
-        ("POST", "/api/users/login", zoe(), "1 request, 1.00 RU: read users"),
+        (
+            "POST",
+            "/api/users",
+            zoe(),
+            "3 requests, 13.30 RU: read users, create users, create users",
+        ),
+        ("POST", "/api/users/login", zoe(), "2 requests, 2.00 RU: read users, read users"),
         ("GET", "/api/profiles/bob", None, "2 requests, 2.00 RU: read users, read users"),
         (
             "POST",
