@@ -219,9 +219,11 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
     };
     let container_item = |name: &Ident, tombstone: TokenStream, partition, id, texts| {
         let words = name.to_string().to_snake_case().replace('_', " ");
+        let children = format!("ChildrenOf{name}");
         quote! {
             impl ::tributary_functions::projection::ContainerItem for #name {
                 const NAME: &'static str = #words;
+                const CHILDREN: &'static str = #children;
                 type Items = #items;
                 type Tombstone = #tombstone;
 
@@ -376,12 +378,20 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
         (!recent.is_empty()).then(|| quote!(#idempotency::remembers!(#(#created_by:)* #name);));
     let tombstone = all.tombstone.as_ref().map(|tombstone| tombstone.name.to_token_stream());
     let copied = all.texts.iter().flatten().map(property).collect::<Result<Vec<_>>>()?;
+    let texts = texts(copied);
+    let left = leaves.is_some().then(|| {
+        quote! {
+            fn left(self) -> ::std::option::Option<#items> {
+                ::std::option::Option::Some(::tributary_functions::projection::LeavesTombstone::leave(self))
+            }
+        }
+    });
     let key = container_item(
         &name,
         tombstone.unwrap_or_else(|| quote!(Self)),
         property(partition)?,
         property(id)?,
-        texts(copied),
+        Some(quote!(#texts #left)),
     );
     let public = all.public.as_ref().map(|it| public(it, (&name, &vis), &described)).transpose()?;
     Ok(quote! {

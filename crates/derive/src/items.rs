@@ -54,6 +54,15 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
                     }
                 }
 
+                fn left(self) -> ::std::option::Option<Self> {
+                    #[allow(unused_imports, reason = "as all enums have it")]
+                    use ::tributary_functions::projection::{ContainerItem as _, FrameworkItem as _};
+                    match self {
+                        #(Self::#sources(item) => item.left(),)*
+                        #(Self::#others(_) => ::std::option::Option::None,)*
+                    }
+                }
+
                 fn may_be_rewritten(&self) -> bool {
                     #[allow(unused_imports, reason = "as all enums have it")]
                     use ::tributary_functions::projection::{ContainerItem as _, FrameworkItem as _};

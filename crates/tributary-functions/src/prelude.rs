@@ -40,6 +40,7 @@ pub use crate::{
             self, Continuation, FanOut, FanOutProjection, RepairProjection, Repairs, Update,
         },
         item, items,
+        removal::ChildrenOf,
     },
     values::{
         CommandId, Timestamp, check_length, checked_text, id_rule, item_types, length_rule,

@@ -8,7 +8,7 @@ use tributary_functions::{
     program::Program,
     projection::{
         Background, BackgroundOptions,
-        removal::{Removal, remove_for_a_slice, remove_some},
+        removal::{remove_for_a_slice, remove_some},
     },
 };
 use tributary_testing::{
@@ -105,31 +105,6 @@ impl Aggregate for FavouriteCounts {
 
     fn is_source(change: &SongsItem) -> bool {
         matches!(change, SongsItem::Favourite(_) | SongsItem::FormerFavourite(_))
-    }
-}
-
-/// The favourites of deleted songs.
-struct FavouritesOfDeleted(Container);
-
-impl Removal for FavouritesOfDeleted {
-    type Tombstone = DeletedSong;
-
-    fn container(&self) -> &Container {
-        &self.0
-    }
-
-    fn children(tombstone: &DeletedSong, at_most: u32) -> Result<Query, StoreError> {
-        let query = Query::from(
-            "SELECT TOP @batch * FROM c \
-             WHERE c.roomId = @song AND c.type = 'favourite' AND c.parentVersion < @version",
-        );
-        let query = query.with_parameter("@batch", at_most)?;
-        let query = query.with_parameter("@song", &tombstone.room_id)?;
-        Ok(query.with_parameter("@version", tombstone.version)?)
-    }
-
-    fn tombstone(child: SongsItem) -> Option<SongsItem> {
-        Favourite::try_from(child).ok().map(LeavesTombstone::leave)
     }
 }
 
@@ -286,8 +261,8 @@ async fn the_favourites_of_a_deleted_song_leave_tombstones_which_their_count_fol
         });
         world.write_item("rooms", &deleted).await;
         let songs = World::cosmos(&world.endpoint).await.container("rooms");
-        let (removal, background) =
-            (FavouritesOfDeleted(songs), Background::new(BackgroundOptions::default()));
+        let background = Background::new(BackgroundOptions::default());
+        let removal = ChildrenOf::<DeletedSong>::new(&songs, &background);
         let deleted: DeletedSong = serde_json::from_value(deleted).unwrap();
         let remove = async || {
             if in_a_request {

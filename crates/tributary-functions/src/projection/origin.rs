@@ -35,6 +35,11 @@ pub trait ChangeFeedItem: DeserializeOwned + Clone + Send + Sync + 'static {
     fn may_be_rewritten(&self) -> bool {
         true
     }
+
+    /// Returns the tombstone that the item leaves when its parent is deleted ([`LeavesTombstone`]), if it leaves one.
+    fn left(self) -> Option<Self> {
+        None
+    }
 }
 
 /// A type of the items of a container. [`item`](macro@super::item) implements it.
@@ -43,6 +48,8 @@ pub trait ContainerItem:
 {
     /// The word for such an item, in a 404.
     const NAME: &'static str;
+    /// The function that removes the children of such a tombstone, in `functions/`.
+    const CHILDREN: &'static str = "ChildrenOfDeleted";
     /// The `enum` of all items of the container.
     type Items: Serialize + DeserializeOwned + Send + Sync;
     /// The type of its tombstones; the type itself if it leaves none.
@@ -66,6 +73,11 @@ pub trait ContainerItem:
     fn may_be_rewritten(&self) -> bool {
         true
     }
+
+    /// Returns the tombstone that the item leaves, as [`ChangeFeedItem::left`] does.
+    fn left(self) -> Option<Self::Items> {
+        None
+    }
 }
 
 /// An item of the framework among those of a container.
@@ -77,6 +89,14 @@ pub trait FrameworkItem {
     /// Returns false: no text of it is copied.
     fn may_be_rewritten(&self) -> bool {
         false
+    }
+
+    /// Returns none: it leaves no tombstone.
+    fn left<T>(self) -> Option<T>
+    where
+        Self: Sized,
+    {
+        None
     }
 }
 

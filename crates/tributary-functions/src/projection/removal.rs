@@ -6,8 +6,9 @@
 //!    keeps the version of the parent that counted it first, so a child of a later parent with the
 //!    same id is newer than the tombstone
 //!    ([`counted_children`](crate::engines::counted_children)).
-//! 2. A type with the container implements [`Removal`]: the query of the children that are older than
-//!    the tombstone.
+//! 2. [`ChildrenOf`] the tombstone is the projection that removes all children with a `child_of`, a line among the
+//!    projections of the domain. For others, or beside repairs, a type with the container implements [`Removal`]: the
+//!    query of the children that are older than the tombstone.
 //! 3. The projection that reads the change feed of the parents calls [`remove_for_a_slice`] for a
 //!    tombstone.
 //! 4. A command that replaces the tombstone by a new parent calls [`remove_some`] first, and continues only
@@ -31,9 +32,11 @@
 //!    has returned. So the tombstone has the version after the child's last one, and the change feed takes it
 //!    to the copies as any other. The query finds no tombstones, so it finds fewer children after each step.
 
+use std::marker::PhantomData;
+
 use tokio::time::Instant;
 
-use super::{Background, ContainerItem, Effect};
+use super::{Background, ChangeFeedItem, ContainerItem, Effect, Projection};
 use crate::cosmos::{
     Container, JsonText, Query, Reason, Refusal, Scope, StoreError, Stored, Transaction,
 };
@@ -64,6 +67,55 @@ pub trait Removal: Sync {
         _child: <Self::Tombstone as ContainerItem>::Items,
     ) -> Option<<Self::Tombstone as ContainerItem>::Items> {
         None
+    }
+}
+
+/// The removal of the children that `child_of` of [`item`](macro@super::item) declares, and its projection: for the
+/// parents of a container that leave a tombstone `T`. The index has `/parentVersion`.
+pub struct ChildrenOf<T> {
+    container: Container,
+    background: Background,
+    tombstone: PhantomData<fn() -> T>,
+}
+
+impl<T> ChildrenOf<T> {
+    /// Creates the projection of a container of parents and children. It works in the background.
+    pub fn new(container: &Container, background: &Background) -> Self {
+        let background = background.clone();
+        Self { container: container.in_background(), background, tombstone: PhantomData }
+    }
+}
+
+impl<T: ContainerItem<Items: ChangeFeedItem> + Send + Sync> Removal for ChildrenOf<T> {
+    type Tombstone = T;
+
+    fn container(&self) -> &Container {
+        &self.container
+    }
+
+    /// A tombstone of a child has no version of its parent.
+    fn children(tombstone: &T, at_most: u32) -> Result<Query, StoreError> {
+        let query = Query::from("SELECT TOP @batch * FROM c WHERE c.parentVersion < @version");
+        let query = query.with_parameter("@batch", at_most)?;
+        Ok(query.with_parameter("@version", tombstone.version())?)
+    }
+
+    fn tombstone(child: T::Items) -> Option<T::Items> {
+        child.left()
+    }
+}
+
+impl<T: ContainerItem<Items: ChangeFeedItem> + Send + Sync + 'static> Projection for ChildrenOf<T> {
+    const FUNCTION: &'static str = T::CHILDREN;
+    type Change = T::Items;
+
+    fn container(&self) -> &Container {
+        &self.container
+    }
+
+    async fn apply(&self, change: &T::Items) -> Result<Effect, StoreError> {
+        let Ok(tombstone) = T::try_from(change.clone()) else { return Ok(Effect::Unchanged) };
+        remove_for_a_slice(self, &self.background, &tombstone).await
     }
 }
 

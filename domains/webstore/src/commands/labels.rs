@@ -4,7 +4,7 @@ use tributary_functions::prelude::*;
 
 use crate::{
     WebStore,
-    model::{Label, LabelId, LabelKind, Name, PublicLabel},
+    model::{DeletedLabel, Label, LabelId, Name, PublicLabel},
 };
 
 /// The body: the name of the label.
@@ -19,37 +19,14 @@ pub async fn put_label<Id: LabelId>(
     command: ItemCommand,
     JsonBody(LabelName(name)): JsonBody<LabelName>,
 ) -> Result<ItemResponse<PublicLabel>, ApiError> {
-    let label = Label::new(Id::KIND, id.as_ref().to_owned(), name, &command.id);
-    retry(async |attempt: Attempt| {
-        let slot = store.labels.slot::<Label>(Id::KIND, &id).await?;
-        let (item, read, is_new) = match command.put(slot, attempt, &label)? {
-            PutStep::Done(written) => return Ok(answer(&written)),
-            PutStep::Edit(found) => {
-                let renamed = found.item.renamed(label.public.name.clone(), &command.id);
-                (renamed, Some(found.etag), false)
-            }
-            PutStep::Create(tombstone) => {
-                let (tombstone, etag) = tombstone.map(|it| (it.item, it.etag)).unzip();
-                (label.clone().replacing(tombstone.as_ref()), etag, true)
-            }
-        };
-        let stored = store.labels.save(item, read.as_ref()).await?;
-        Ok(answer(&WrittenItem { stored, is_new }))
-    })
-    .await
-}
-
-impl DesiredItem<Self> for Label {
-    fn is_satisfied_by(&self, label: &Self) -> bool {
-        label.public.name == self.public.name
-    }
-}
-
-fn answer(written: &WrittenItem<Label>) -> ItemResponse<PublicLabel> {
-    written.answer(&written.stored.item.public, |Label { kind, public, .. }| match kind {
-        LabelKind::Category => format!("/api/categories/{}", public.id),
-        LabelKind::Tag => format!("/api/tags/{}", public.id),
-    })
+    let edit = |label: &Label| {
+        Ok((label.public.name != name).then(|| label.renamed(name.clone(), &command.id)))
+    };
+    let create = async |before: Option<DeletedLabel>| {
+        let label = Label::new(Id::KIND, id.as_ref().to_owned(), name.clone(), &command.id);
+        Ok(label.replacing(before.as_ref()))
+    };
+    command.put_item(&store.labels, (&Id::KIND, &id), edit, create).await
 }
 
 const MAX_COUNTED_PRODUCTS: u32 = 100;

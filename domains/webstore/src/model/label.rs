@@ -76,7 +76,7 @@ pub enum LabelItem {
     Renaming(Continuation),
 }
 
-#[item(LabelItem, partition = kind, id = id, version, created_by, tombstone(struct DeletedLabel {
+#[item(LabelItem, partition = kind, id = id, version, created_by, public(PublicLabel), tombstone(struct DeletedLabel {
     #[serde(rename = "type")]
     kind: LabelKind,
     id: String,
