@@ -104,7 +104,7 @@ impl StoreError {
     }
 
     /// Returns true if the store did not answer an attempt of the SDK.
-    pub fn is_unanswered(&self) -> bool {
+    pub(crate) fn is_unanswered(&self) -> bool {
         self.answer_lost || self.reason == Reason::Unavailable
     }
 

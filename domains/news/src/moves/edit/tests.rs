@@ -10,6 +10,7 @@ use std::{
 };
 
 use proptest::prelude::*;
+use tributary_functions::cosmos::Retryable;
 
 use super::*;
 use crate::{
@@ -212,7 +213,7 @@ async fn work(model: Model, work: Work, number: usize) -> Told {
         };
         match outcome {
             Ok(told) => return told,
-            Err(error) if error.is_race() || error.is_unanswered() => model = model.latest(),
+            Err(error) if error.is_retryable() => model = model.latest(),
             Err(_) => return None,
         }
     }
