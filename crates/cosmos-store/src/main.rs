@@ -1,0 +1,3 @@
+//! The executable `cosmos-store`.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Batches of the .NET SDK: HybridRow in RecordIO.
