@@ -160,11 +160,15 @@ fn result(outcome: &Outcome) -> Vec<u8> {
     to.extend(outcome.sub_status.to_le_bytes());
     for bytes in variable.into_iter().flatten() {
         let mut length = bytes.len();
-        while length > 0x7f {
-            to.push(0x80 | (length & 0x7f) as u8);
+        loop {
+            let low = u8::try_from(length & 0x7f).unwrap_or_default();
             length >>= 7;
+            if length == 0 {
+                to.push(low);
+                break;
+            }
+            to.push(low | 0x80);
         }
-        to.push(length as u8);
         to.extend(bytes);
     }
     // Type and token of the sparse columns.

@@ -1,13 +1,16 @@
 //! Pages of a query over an engine, and the plans that SDKs ask for.
 
+use cosmos_model::sql::{Count, Expr, Order, Query};
+
 use crate::{
     Refusal,
-    engine::{ContainerId, EpkRange, View},
+    engine::{ContainerId, Definition, EpkRange, View},
     json::Json,
     sql::{Parameters, Prepared},
 };
 
 pub mod hybrid_row;
+mod keys;
 pub mod plan;
 
 /// A page of a query.
@@ -64,4 +67,54 @@ pub struct ResumeFilter {
 pub fn page(view: &View, query: &Prepared, request: &PageRequest<'_>) -> Result<Page, Refusal> {
     let _ = (view, query, request, Parameters::new());
     todo!()
+}
+
+/// Returns the value of an expression of constants.
+fn constant(prepared: &Prepared, expr: &Expr) -> Option<Json> {
+    match expr {
+        Expr::Parameter(name) => {
+            let mut parameters = prepared.parameters.iter();
+            Some(parameters.find(|(other, _)| other == name)?.1.clone())
+        }
+        Expr::Literal(serde_json::Value::String(text)) => Some(Json::Text(text.as_str().into())),
+        Expr::Literal(serde_json::Value::Number(number)) => Some(Json::Number(number.as_f64()?)),
+        Expr::Literal(serde_json::Value::Bool(value)) => Some(Json::Bool(*value)),
+        Expr::Literal(serde_json::Value::Null) => Some(Json::Null),
+        _ => None,
+    }
+}
+
+/// Returns a number of items.
+fn count(prepared: &Prepared, count: &Count) -> Option<u32> {
+    match count {
+        Count::Literal(number) => Some(*number),
+        Count::Parameter(name) => match constant(prepared, &Expr::Parameter(name.clone()))? {
+            Json::Number(number) => Some(number as u32),
+            _ => None,
+        },
+    }
+}
+
+/// Returns true for an order by a distance, which no index has.
+fn is_by_distance(query: &Query) -> bool {
+    let by = query.order_by.first().map(|order| &order.by);
+    matches!(by, Some(Expr::Call(name, _)) if name == "VECTORDISTANCE")
+}
+
+/// Returns true if the highest values come first. Of a distance those are the most similar ones: the highest for
+/// cosine and dot product.
+fn order_is_descending(order: &Order, definition: &Definition) -> bool {
+    let Expr::Call(name, arguments) = &order.by else { return order.descending };
+    if name != "VECTORDISTANCE" {
+        return order.descending;
+    }
+    let paths: Vec<String> =
+        arguments.iter().filter_map(Expr::property).map(|(_, path)| path.to_string()).collect();
+    let of_policy = definition.json["vectorEmbeddingPolicy"]["vectorEmbeddings"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|embedding| paths.iter().any(|path| embedding["path"] == path.as_str()))
+        .and_then(|embedding| embedding["distanceFunction"].as_str());
+    of_policy != Some("euclidean")
 }
