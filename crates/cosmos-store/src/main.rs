@@ -1,5 +1,7 @@
 //! The executable `cosmos-store`.
 
+mod commands;
+
 use std::{
     io::{IsTerminal as _, Write as _},
     net::{Ipv4Addr, SocketAddr},
@@ -8,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow, bail};
-use clap::{Parser, ValueEnum};
+use clap::{Args, Parser, ValueEnum};
 use cosmos_store::{
     engine::{Engine, Name},
     http::{Options, Server, Service, WELL_KNOWN_KEY},
@@ -17,10 +19,22 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::signal;
 
+use self::commands::Command;
+
 /// Azure Cosmos DB (NoSQL) on this machine, in memory or on disk, for every SDK.
+///
+/// Without a command it serves until Ctrl-C.
 #[derive(Debug, Parser)]
-#[command(version)]
+#[command(version, args_conflicts_with_subcommands = true)]
 struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: ServeArguments,
+}
+
+#[derive(Args, Debug)]
+struct ServeArguments {
     /// The port; 0 takes a free one.
     #[arg(long, default_value_t = 8081)]
     port: u16,
@@ -62,7 +76,15 @@ struct Containers {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+    let Arguments { command, serve } = Arguments::parse();
+    match command {
+        Some(command) => command.run().await,
+        None => run(serve).await,
+    }
+}
+
+/// Serves until the program is stopped.
+async fn run(arguments: ServeArguments) -> anyhow::Result<()> {
     let engine =
         Engine::open(arguments.data.as_deref()).with_context(|| match &arguments.data {
             Some(folder) => format!("cannot open the store in {}", folder.display()),

@@ -1,10 +1,7 @@
 //! Answers with the headers of the service.
 
 use bytes::Bytes;
-use http::{
-    HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
-    header::{CONTENT_TYPE, ETAG},
-};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 
 use super::{Touched, call::Call, scope::Scope};
@@ -85,7 +82,7 @@ impl Answer {
     }
 
     pub(super) fn etag(self, etag: &str) -> Self {
-        self.header(ETAG_NAME, etag)
+        self.header("etag", etag)
     }
 
     pub(super) fn continuation(self, token: Option<&str>) -> Self {
@@ -169,6 +166,3 @@ impl Answer {
         response
     }
 }
-
-const ETAG_NAME: &str = "etag";
-const _: HeaderName = ETAG;
