@@ -117,10 +117,11 @@ async fn run(arguments: ServeArguments) -> anyhow::Result<()> {
         ),
         _ => anyhow!("cannot listen on {address}: {error}"),
     })?;
-    let expiry = tokio::spawn(expire(engine));
     announce(&server, arguments.data.as_deref());
-    stopped().await?;
-    expiry.abort();
+    tokio::select! {
+        stopped = stopped() => stopped?,
+        () = expire(engine) => {}
+    }
     server.stop().await;
     Ok(())
 }
