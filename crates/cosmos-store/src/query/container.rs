@@ -6,11 +6,8 @@ use cosmos_model::{
 };
 use serde_json::Value;
 
-use super::plan::columns;
+use super::{Path, plan::columns};
 use crate::{Refusal, engine::Definition, sql::Prepared};
-
-/// The names of the properties on a path.
-pub(super) type Path = Vec<String>;
 
 /// Properties that the service indexes whatever the policy says.
 const ALWAYS_INDEXED: [&str; 3] = ["id", "_ts", "_rid"];
@@ -116,6 +113,35 @@ pub(super) fn order_paths(query: &Query) -> Result<Vec<(Path, bool)>, Refusal> {
         )),
     };
     query.order_by.iter().map(path).collect()
+}
+
+/// Returns true for the path of a computed property.
+pub(super) fn is_computed(path: &[String], definition: &Definition) -> bool {
+    let mut properties = definition.json["computedProperties"].as_array().into_iter().flatten();
+    path.first().is_some_and(|first| properties.any(|property| property["name"] == first.as_str()))
+}
+
+/// Returns true for an order by a distance, which no index has.
+pub(super) fn is_by_distance(query: &Query) -> bool {
+    let by = query.order_by.first().map(|order| &order.by);
+    matches!(by, Some(Expr::Call(name, _)) if name == "VECTORDISTANCE")
+}
+
+/// Returns true if the highest values come first. Of a distance those are the most similar ones: the highest for
+/// cosine and dot product.
+pub(super) fn is_descending(order: &Order, definition: &Definition) -> bool {
+    let Expr::Call(name, arguments) = &order.by else { return order.descending };
+    if name != "VECTORDISTANCE" {
+        return order.descending;
+    }
+    let embeddings = definition.json["vectorEmbeddingPolicy"]["vectorEmbeddings"].as_array();
+    let is_of = |embedding: &&Value| {
+        let path = steps(embedding["path"].as_str().unwrap_or_default());
+        let mut paths = arguments.iter().filter_map(Expr::property);
+        paths.any(|(_, found)| found.names() == path)
+    };
+    let embedding = embeddings.into_iter().flatten().find(is_of);
+    embedding.is_none_or(|embedding| embedding["distanceFunction"] != "euclidean")
 }
 
 /// Returns the query with the expressions of the container's computed properties in the places of their names; `None`

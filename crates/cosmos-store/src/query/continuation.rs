@@ -13,9 +13,11 @@ const MAX_BYTES: usize = 6_000;
 pub(super) struct Continuation {
     /// The place of the last item, in the order of a scan; empty before the first item.
     pub place: Vec<u8>,
-    /// The values of ORDER BY of that item.
+    /// The place of the item before, if the last one is not done.
+    pub before: Vec<u8>,
+    /// The values of ORDER BY of the last item.
     pub order: Vec<Option<Json>>,
-    /// The results of that item that were returned or skipped; `None` if it is done.
+    /// The results of the last item that were returned or skipped; `None` if it is done.
     pub n_rows: Option<usize>,
     /// The results that OFFSET still skips.
     pub skip: u64,
@@ -40,8 +42,13 @@ impl Continuation {
         }
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
         let Json::Array(parts) = Json::parse(&bytes).ok()? else { return None };
-        let [Json::Text(hash), Json::Text(place), Json::Array(order), counts @ ..] =
-            parts.as_slice()
+        let [
+            Json::Text(hash),
+            Json::Text(place),
+            Json::Text(before),
+            Json::Array(order),
+            counts @ ..,
+        ] = parts.as_slice()
         else {
             return None;
         };
@@ -65,6 +72,7 @@ impl Continuation {
         };
         Some(Self {
             place: BASE64_URL_SAFE_NO_PAD.decode(&**place).ok()?,
+            before: BASE64_URL_SAFE_NO_PAD.decode(&**before).ok()?,
             order: order.iter().map(optional).collect::<Option<_>>()?,
             n_rows: count(n_rows)?.map(usize::try_from).transpose().ok()?,
             skip: count(skip)??,
@@ -79,11 +87,13 @@ impl Continuation {
     /// 400 if the values of ORDER BY are too long for a header.
     pub(super) fn write(&self, query: &Prepared) -> Result<String, Refusal> {
         #[allow(clippy::cast_precision_loss, reason = "a whole number of 48 bits")]
-        let count = |count: Option<u64>| count.map_or(Json::Null, |count| Json::Number(count as f64));
+        let count =
+            |count: Option<u64>| count.map_or(Json::Null, |count| Json::Number(count as f64));
         let order = self.order.iter().map(|value| Json::Array(value.iter().cloned().collect()));
         let parts = Json::Array(vec![
             Json::Text(query_hash(query).into()),
             Json::Text(BASE64_URL_SAFE_NO_PAD.encode(&self.place).into()),
+            Json::Text(BASE64_URL_SAFE_NO_PAD.encode(&self.before).into()),
             Json::Array(order.collect()),
             count(self.n_rows.map(|n| n as u64)),
             count(Some(self.skip)),
