@@ -1,14 +1,36 @@
 //! Databases, containers and items.
 //!
-//! An [`Engine`] keeps everything in one redb database, in memory or in a file. Reads go to a [`View`], a state that
-//! never changes; writes are queued, and a thread of the engine commits all that wait in one transaction of redb.
+//! Everything is in memory, in persistent maps: a [`View`] is a state that never changes, and costs nothing to keep.
+//! Writes are queued. A thread of the [`Engine`] carries out all that wait, writes them to the file of the store's
+//! folder, if it has one, in one transaction, and then publishes the new state. So data on disk has to fit in memory.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use bytes::Bytes;
+use cosmos_model::{charges::policy::IndexingPolicy, partitioning::path::PropertyPath};
 use serde_json::Value;
 
 use crate::{Refusal, json::Json};
+
+mod catalog;
+mod definition;
+mod disk;
+mod encoding;
+mod epk;
+mod feed;
+mod index;
+mod items;
+mod patch;
+mod record;
+mod upkeep;
+mod view;
+mod writer;
+
+pub use self::view::View;
+use self::{catalog::Catalog, disk::Disk, items::Transaction, writer::Queue};
 
 /// A log sequence number: the number of a committed transaction in its physical partition, from 1.
 pub type Lsn = u64;
@@ -18,11 +40,10 @@ pub type ContainerId = u32;
 
 /// A store. Cloning is cheap.
 #[derive(Clone, Debug)]
-pub struct Engine;
-
-/// A state of the whole store, which never changes. Cloning is cheap.
-#[derive(Clone, Debug)]
-pub struct View;
+pub struct Engine {
+    queue: Arc<Queue>,
+    newest: Arc<RwLock<View>>,
+}
 
 /// A range of effective partition keys: from the first one, included, to the end, excluded. Both are the bytes that the
 /// SDKs write in hexadecimal digits.
@@ -55,11 +76,17 @@ pub struct Definition {
     /// The name.
     pub name: String,
     /// The paths of the partition key, one for each level.
-    pub key_paths: Vec<cosmos_model::partitioning::path::PropertyPath>,
+    pub key_paths: Vec<PropertyPath>,
     /// The version of the hash, 1 or 2.
     pub hash_version: u8,
     /// Seconds; -1 keeps items without a `ttl` of their own; `None` ignores `ttl`.
     pub default_ttl: Option<i64>,
+    /// The paths of each unique key.
+    pub(crate) unique_keys: Vec<Vec<PropertyPath>>,
+    /// How long the feed of all versions and deletes goes back; `None` without such a feed.
+    pub(crate) retention_minutes: Option<i64>,
+    /// The paths that may have indexes.
+    pub(crate) policy: IndexingPolicy,
 }
 
 /// A resource with its properties: a database, a container, an offer.
@@ -209,13 +236,22 @@ impl Engine {
     /// # Errors
     /// When the folder is in use, cannot be read or written, or holds something else.
     pub fn open(folder: Option<&Path>) -> Result<Self, std::io::Error> {
-        let _ = folder;
-        todo!()
+        let (disk, catalog) = match folder {
+            Some(folder) => {
+                let (disk, catalog) = Disk::open(folder)?;
+                (Some(disk), catalog)
+            }
+            None => (None, None),
+        };
+        let catalog = catalog.unwrap_or_else(Catalog::new);
+        let newest = Arc::new(RwLock::new(View::new(catalog)));
+        let queue = Queue::start(disk, Arc::clone(&newest))?;
+        Ok(Self { queue: Arc::new(queue), newest })
     }
 
     /// Returns the newest state.
     pub fn view(&self) -> View {
-        todo!()
+        self.newest.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Creates a database.
@@ -227,8 +263,10 @@ impl Engine {
         body: &Value,
         throughput: Option<Value>,
     ) -> Result<Resource, Refusal> {
-        let _ = (body, throughput);
-        todo!()
+        let name = definition::name_in(body)?.to_owned();
+        self.queue
+            .write(move |writer| writer.catalog.create_database(&name, throughput.as_ref()))
+            .await
     }
 
     /// Deletes a database with its containers.
@@ -236,8 +274,8 @@ impl Engine {
     /// # Errors
     /// 404.
     pub async fn delete_database(&self, database: Name<'_>) -> Result<(), Refusal> {
-        let _ = database;
-        todo!()
+        let database = self.view().catalog().database(database).ok_or_else(catalog::not_found)?;
+        self.queue.write(move |writer| writer.catalog.delete_database(database)).await
     }
 
     /// Creates a container with this number of physical partitions.
@@ -251,8 +289,12 @@ impl Engine {
         partitions: u32,
         throughput: Option<Value>,
     ) -> Result<Resource, Refusal> {
-        let _ = (database, definition, partitions, throughput);
-        todo!()
+        let database = self.view().catalog().database(database).ok_or_else(catalog::not_found)?;
+        let definition = definition::complete(definition)?;
+        let create = move |writer: &mut writer::Writer| {
+            writer.catalog.create_container(database, definition, partitions, throughput.as_ref())
+        };
+        self.queue.write(create).await
     }
 
     /// Replaces the definition of a container: its policies and its time to live.
@@ -265,8 +307,12 @@ impl Engine {
         definition: &Value,
         if_match: Option<&str>,
     ) -> Result<Resource, Refusal> {
-        let _ = (container, definition, if_match);
-        todo!()
+        let definition = definition::complete(definition)?;
+        let if_match = if_match.map(str::to_owned);
+        let replace = move |writer: &mut writer::Writer| {
+            writer.catalog.replace_container(container, definition, if_match.as_deref())
+        };
+        self.queue.write(replace).await
     }
 
     /// Deletes a container.
@@ -274,8 +320,7 @@ impl Engine {
     /// # Errors
     /// 404.
     pub async fn delete_container(&self, container: ContainerId) -> Result<(), Refusal> {
-        let _ = container;
-        todo!()
+        self.queue.write(move |writer| writer.catalog.delete_container(container)).await
     }
 
     /// Replaces an offer: `{"content": {"offerThroughput": 400}}` or with `offerAutopilotSettings`.
@@ -283,8 +328,8 @@ impl Engine {
     /// # Errors
     /// 400, 404.
     pub async fn replace_offer(&self, rid: &str, offer: &Value) -> Result<Resource, Refusal> {
-        let _ = (rid, offer);
-        todo!()
+        let (rid, offer) = (rid.to_owned(), offer.clone());
+        self.queue.write(move |writer| writer.catalog.replace_offer(&rid, &offer)).await
     }
 
     /// Carries out operations on items of one logical partition as one transaction. `key` is the JSON array of the
@@ -298,187 +343,13 @@ impl Engine {
         key: Option<&Json>,
         operations: Vec<ItemOperation>,
     ) -> Result<Committed, Refusal> {
-        let _ = (container, key, operations);
-        todo!()
-    }
-
-    /// Deletes all items of a logical partition, some in each transaction.
-    ///
-    /// # Errors
-    /// 404, 400.
-    pub async fn delete_partition(
-        &self,
-        container: ContainerId,
-        key: &Json,
-    ) -> Result<(), Refusal> {
-        let _ = (container, key);
-        todo!()
-    }
-
-    /// Removes the items whose time to live has ended at this time, in seconds since 1970; returns their number. Reads
-    /// leave them out before.
-    pub async fn expire(&self, now: i64) -> usize {
-        let _ = now;
-        todo!()
-    }
-
-    /// Splits a physical partition in two at the middle of its items.
-    ///
-    /// # Errors
-    /// 400 if it has a single logical partition; 404.
-    pub async fn split(&self, container: ContainerId, partition: u32) -> Result<(), Refusal> {
-        let _ = (container, partition);
-        todo!()
-    }
-
-    /// Merges two neighbours.
-    ///
-    /// # Errors
-    /// 400 if they are none; 404.
-    pub async fn merge(&self, container: ContainerId, partitions: [u32; 2]) -> Result<(), Refusal> {
-        let _ = (container, partitions);
-        todo!()
-    }
-}
-
-impl View {
-    /// Returns the databases.
-    pub fn databases(&self) -> Vec<Resource> {
-        todo!()
-    }
-
-    /// Returns a database.
-    pub fn database(&self, name: Name<'_>) -> Option<Resource> {
-        let _ = name;
-        todo!()
-    }
-
-    /// Returns the containers of a database.
-    pub fn containers(&self, database: Name<'_>) -> Vec<(ContainerId, Arc<Definition>)> {
-        let _ = database;
-        todo!()
-    }
-
-    /// Returns a container.
-    pub fn container(
-        &self,
-        database: Name<'_>,
-        container: Name<'_>,
-    ) -> Option<(ContainerId, Arc<Definition>)> {
-        let _ = (database, container);
-        todo!()
-    }
-
-    /// Returns the offers.
-    pub fn offers(&self) -> Vec<Resource> {
-        todo!()
-    }
-
-    /// Returns the physical partitions of a container, in the order of their ranges.
-    pub fn partitions(&self, container: ContainerId) -> Vec<Partition> {
-        let _ = container;
-        todo!()
-    }
-
-    /// Returns the effective partition keys of a key, or of a prefix of a hierarchical one: `[{}]` is a missing value.
-    ///
-    /// # Errors
-    /// 400 for a bad key, and for one with too many levels.
-    pub fn range_of(&self, container: ContainerId, key: &Json) -> Result<EpkRange, Refusal> {
-        let _ = (container, key);
-        todo!()
-    }
-
-    /// Returns an item; `None` also when its time to live has ended.
-    ///
-    /// # Errors
-    /// 400 for a bad key or a prefix of one.
-    pub fn read(
-        &self,
-        container: ContainerId,
-        key: &Json,
-        id: &str,
-    ) -> Result<Option<Item>, Refusal> {
-        let _ = (container, key, id);
-        todo!()
-    }
-
-    /// Returns the items of a range in the order of a scan, which is that of insertion within a logical partition,
-    /// behind a place.
-    pub fn scan(&self, container: ContainerId, range: &EpkRange, after: Option<&[u8]>) -> Items {
-        let _ = (container, range, after);
-        todo!()
-    }
-
-    /// Returns the items of a range in the order of an index. `None` if the state has no such index yet: the caller
-    /// scans, and asks the engine to build it ([`Engine::build_index`]).
-    pub fn lookup(
-        &self,
-        container: ContainerId,
-        range: &EpkRange,
-        index: &IndexRange,
-    ) -> Option<Items> {
-        let _ = (container, range, index);
-        todo!()
-    }
-
-    /// Returns a page of the latest-version change feed of a range within a physical partition.
-    pub fn changes(
-        &self,
-        container: ContainerId,
-        partition: u32,
-        range: &EpkRange,
-        after: Lsn,
-        max_items: usize,
-    ) -> Changes {
-        let _ = (container, partition, range, after, max_items);
-        todo!()
-    }
-
-    /// Returns the LSN of the last transaction up to a time, in seconds since 1970.
-    pub fn lsn_at(&self, container: ContainerId, partition: u32, time: i64) -> Lsn {
-        let _ = (container, partition, time);
-        todo!()
-    }
-
-    /// Returns a page of the feed of all versions and deletes, and the LSN behind which the next one begins.
-    ///
-    /// # Errors
-    /// 400 if the container has no `changeFeedPolicy`.
-    pub fn versions(
-        &self,
-        container: ContainerId,
-        partition: u32,
-        range: &EpkRange,
-        after: Lsn,
-        max_items: usize,
-    ) -> Result<(Vec<Version>, Lsn), Refusal> {
-        let _ = (container, partition, range, after, max_items);
-        todo!()
-    }
-}
-
-impl Engine {
-    /// Builds an index of a container that its policy allows, and keeps it from then on. An index takes memory, so
-    /// only those are built that a query asks for.
-    pub async fn build_index(
-        &self,
-        container: ContainerId,
-        paths: &[Vec<String>],
-        within_logical_partition: bool,
-    ) {
-        let _ = (container, paths, within_logical_partition);
-        todo!()
+        let view = self.view();
+        let transaction =
+            Transaction::prepare(view.catalog().container(container)?, key, operations)?;
+        drop(view);
+        self.queue.write(move |writer| writer.transact(container, transaction, false)).await
     }
 }
 
 /// Items in an order. They hold a [`View`].
-pub struct Items;
-
-impl Iterator for Items {
-    type Item = Item;
-
-    fn next(&mut self) -> Option<Item> {
-        todo!()
-    }
-}
+pub struct Items(Option<view::Rest>);

@@ -1,0 +1,249 @@
+//! Effective partition keys: where a partition key lies in the hash space, computed as the SDKs do.
+
+use cosmos_model::partitioning::path::PropertyPath;
+use murmur3::{murmur3_32, murmur3_x64_128};
+
+use super::EpkRange;
+use crate::{Refusal, json::Json};
+
+/// The longest text in a partition key, in bytes.
+const MAX_TEXT_BYTES: usize = 2048;
+
+/// Texts in hashes of version 1 count up to this number of UTF-16 code units.
+const V1_UNITS: usize = 100;
+
+/// Texts in keys of version 1 are written up to this number of bytes, and one more.
+const V1_BYTES: usize = 100;
+
+/// A value of a partition key that is missing, as the SDKs write it.
+pub(super) const UNDEFINED: Json = Json::Object(Vec::new());
+
+/// Returns the values of a partition key, a JSON array. An empty object is a missing value.
+pub(super) fn values_of_key(key: &Json, levels: usize) -> Result<Vec<Json>, Refusal> {
+    let Json::Array(values) = key else {
+        return Err(Refusal::new(400, "The partition key supplied is invalid: it is no array."));
+    };
+    if values.len() > levels {
+        let text = format!(
+            "The partition key supplied has {} values, the container {levels}.",
+            values.len()
+        );
+        return Err(Refusal::new(400, text));
+    }
+    values.iter().map(key_value).collect()
+}
+
+/// Returns the values of the partition key that an item has.
+pub(super) fn values_of_item(item: &Json, paths: &[PropertyPath]) -> Result<Vec<Json>, Refusal> {
+    paths.iter().map(|path| find(item, path.names()).map_or(Ok(UNDEFINED), key_value)).collect()
+}
+
+/// Returns the value at a path of an item.
+pub(super) fn find<'a>(item: &'a Json, names: &[String]) -> Option<&'a Json> {
+    names.iter().try_fold(item, |value, name| value.get(name))
+}
+
+fn key_value(value: &Json) -> Result<Json, Refusal> {
+    match value {
+        Json::Array(_) => Err(Refusal::new(400, "A partition key value must not be an array.")),
+        Json::Object(properties) if !properties.is_empty() => {
+            Err(Refusal::new(400, "A partition key value must not be an object."))
+        }
+        Json::Text(text) if text.len() > MAX_TEXT_BYTES => {
+            Err(Refusal::new(400, "Partition key value is too long: at most 2048 bytes."))
+        }
+        value => Ok(value.clone()),
+    }
+}
+
+/// Returns the effective partition key of values.
+///
+/// Version 2 has a hash for each level. Version 1 has the hash and the begin of the value, which long texts have in
+/// common: they get a hash of the whole text besides, behind what the SDKs compute, and so within their ranges.
+pub(super) fn hash(values: &[Json], version: u8) -> Vec<u8> {
+    if version == 1 {
+        return values.first().map(hash_v1).unwrap_or_default();
+    }
+    let mut epk = Vec::with_capacity(16 * values.len());
+    for value in values {
+        let mut bytes = Vec::new();
+        write_for_hash(value, 0xff, &mut bytes);
+        epk.extend(hash_v2(&bytes));
+    }
+    epk
+}
+
+fn hash_v2(bytes: &[u8]) -> [u8; 16] {
+    // Reading from memory does not fail.
+    let hash = murmur3_x64_128(&mut &*bytes, 0).unwrap_or_default();
+    let mut epk = hash.to_be_bytes();
+    epk[0] &= 0x3f;
+    epk
+}
+
+fn hash_v1(value: &Json) -> Vec<u8> {
+    let mut epk = Vec::new();
+    let Json::Text(text) = value else {
+        let mut bytes = Vec::new();
+        write_for_hash(value, 0, &mut bytes);
+        write_number(f64::from(murmur3_32(&mut &*bytes, 0).unwrap_or_default()), &mut epk);
+        match value {
+            Json::Number(number) => write_number(*number, &mut epk),
+            value => write_for_hash(value, 0, &mut epk),
+        }
+        return epk;
+    };
+    let short = first_units(text);
+    let mut bytes = Vec::new();
+    write_for_hash(&Json::Text(short.clone().into()), 0, &mut bytes);
+    write_number(f64::from(murmur3_32(&mut &*bytes, 0).unwrap_or_default()), &mut epk);
+    epk.push(8);
+    epk.extend(short.bytes().take(V1_BYTES + 1).map(|byte| byte.wrapping_add(1)));
+    if short.len() <= V1_BYTES {
+        epk.push(0);
+    }
+    if text.len() >= V1_BYTES {
+        epk.extend(hash_v2(text.as_bytes()));
+    }
+    epk
+}
+
+/// Returns the first UTF-16 code units of a text; the half of a pair becomes U+FFFD, as in the service.
+fn first_units(text: &str) -> String {
+    let mut units = 0;
+    let mut short = String::new();
+    for character in text.chars() {
+        units += character.len_utf16();
+        if units > V1_UNITS {
+            if units - character.len_utf16() < V1_UNITS {
+                short.push('\u{fffd}');
+            }
+            break;
+        }
+        short.push(character);
+    }
+    short
+}
+
+fn write_for_hash(value: &Json, end_of_text: u8, to: &mut Vec<u8>) {
+    match value {
+        Json::Null => to.push(1),
+        Json::Bool(false) => to.push(2),
+        Json::Bool(true) => to.push(3),
+        Json::Number(number) => {
+            to.push(5);
+            to.extend(number.to_le_bytes());
+        }
+        Json::Text(text) => {
+            to.push(8);
+            to.extend(text.as_bytes());
+            to.push(end_of_text);
+        }
+        Json::Array(_) | Json::Object(_) => to.push(0),
+    }
+}
+
+/// Writes a number in the order-preserving form of version 1: seven bits in a byte, the lowest bit says that more
+/// follow.
+fn write_number(number: f64, to: &mut Vec<u8>) {
+    let mut bits = ordered_bits(number);
+    to.push(5);
+    to.push(bits.to_be_bytes()[0]);
+    bits <<= 8;
+    let mut next = None;
+    while bits != 0 {
+        to.extend(next);
+        next = Some(bits.to_be_bytes()[0] | 1);
+        bits <<= 7;
+    }
+    to.push(next.unwrap_or(0) & 0xfe);
+}
+
+fn ordered_bits(number: f64) -> u64 {
+    const SIGN: u64 = 1 << 63;
+    let bits = number.to_bits();
+    if bits < SIGN { bits ^ SIGN } else { (!bits).wrapping_add(1) }
+}
+
+impl EpkRange {
+    /// Returns the whole hash space.
+    pub fn all() -> Self {
+        Self { from: Vec::new(), until: vec![0xff] }
+    }
+
+    /// Returns the range of one effective partition key.
+    pub(super) fn point(epk: Vec<u8>) -> Self {
+        Self { until: successor(&epk), from: epk }
+    }
+
+    /// Returns true if the range has a single effective partition key.
+    pub(super) fn is_point(&self) -> bool {
+        !self.from.is_empty() && successor(&self.from) == self.until
+    }
+
+    /// Returns the part that both ranges have.
+    pub(super) fn intersection(&self, other: &Self) -> Self {
+        Self {
+            from: (&self.from).max(&other.from).clone(),
+            until: (&self.until).min(&other.until).clone(),
+        }
+    }
+
+    /// Returns true if the range has an effective partition key, or the key of an item, which begins with one.
+    pub fn contains(&self, epk: &[u8]) -> bool {
+        *self.from <= *epk && *epk < *self.until
+    }
+}
+
+/// Returns the next effective partition key of the same length.
+pub(super) fn successor(epk: &[u8]) -> Vec<u8> {
+    let mut next = epk.to_vec();
+    for byte in next.iter_mut().rev() {
+        *byte = byte.wrapping_add(1);
+        if *byte != 0 {
+            return next;
+        }
+    }
+    vec![0xff]
+}
+
+/// Returns the bounds between this number of equal parts of the hash space.
+pub(super) fn bounds(parts: u32, version: u8) -> Vec<Vec<u8>> {
+    (1..parts)
+        .map(|part| {
+            if version == 1 {
+                let mut bound = Vec::new();
+                write_number(f64::from(u32::MAX) / f64::from(parts) * f64::from(part), &mut bound);
+                bound
+            } else {
+                let bound = (1_u128 << 126) / u128::from(parts) * u128::from(part) - 1;
+                bound.to_be_bytes().to_vec()
+            }
+        })
+        .collect()
+}
+
+/// Returns the bound in front of an effective partition key: of version 1 its hash alone, so that what the SDKs
+/// compute is on the same side.
+pub(super) fn bound_before(epk: &[u8], version: u8) -> Vec<u8> {
+    if version != 1 {
+        return epk.to_vec();
+    }
+    let end = epk.iter().skip(2).position(|byte| byte & 1 == 0).map_or(epk.len(), |end| end + 3);
+    epk.iter().take(end).copied().collect()
+}
+
+/// Returns the middle of a range of version 2 that has no items.
+pub(super) fn middle(range: &EpkRange, version: u8) -> Option<Vec<u8>> {
+    let number = |bytes: &[u8]| {
+        let mut padded = [0; 16];
+        bytes.iter().zip(&mut padded).for_each(|(byte, to)| *to = *byte);
+        u128::from_be_bytes(padded)
+    };
+    let until =
+        if *range.until == [0xff] && version != 1 { 1 << 126 } else { number(&range.until) };
+    let from = number(&range.from);
+    let middle = from + until.checked_sub(from)? / 2;
+    let middle = middle.to_be_bytes().to_vec();
+    (range.from < middle && middle < range.until).then_some(middle)
+}
