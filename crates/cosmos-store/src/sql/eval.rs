@@ -1,6 +1,9 @@
 //! Compiled expressions.
 
-use std::{borrow::Cow, cell::Cell};
+use std::{
+    borrow::Cow,
+    cell::{Cell, RefCell},
+};
 
 use cosmos_model::sql::{Binary, Logical, Quantifier, Unary};
 
@@ -58,14 +61,14 @@ pub(super) enum Link {
 pub(super) struct Run {
     steps: Cell<usize>,
     bytes: Cell<usize>,
+    refusal: RefCell<Option<String>>,
     /// When the query began, in ticks of 100 nanoseconds since 1970.
-    #[allow(dead_code)]
     pub(super) began: i64,
 }
 
 impl Run {
     pub(super) fn new(began: i64) -> Self {
-        Self { steps: Cell::new(0), bytes: Cell::new(0), began }
+        Self { steps: Cell::new(0), bytes: Cell::new(0), refusal: RefCell::new(None), began }
     }
 
     /// Counts steps; `None` if they were too many. Everything is undefined from then on, so the evaluation ends soon.
@@ -83,11 +86,20 @@ impl Run {
         self.spend(0)
     }
 
-    /// Returns a result unless the evaluation has cost too much.
+    /// Ends the evaluation with a refusal.
+    pub(super) fn refuse<T>(&self, message: String) -> Option<T> {
+        self.steps.set(usize::MAX);
+        self.refusal.replace(Some(message));
+        None
+    }
+
+    /// Returns a result unless the evaluation was refused or has cost too much.
     pub(super) fn within_limits<T>(&self, result: T) -> Result<T, Refusal> {
         let text =
             "The query exceeded the limit of this store for one item: 10,000,000 steps or 64 MB.";
-        self.spend(0).map(|()| result).ok_or_else(|| Refusal::new(400, text))
+        self.spend(0).map(|()| result).ok_or_else(|| {
+            Refusal::new(400, self.refusal.take().unwrap_or_else(|| text.to_owned()))
+        })
     }
 }
 
@@ -123,6 +135,7 @@ impl<'f> Frame<'f> {
     }
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "a value of an expression")]
 fn boolean<'f>(value: bool) -> Value<'f> {
     Some(Cow::Owned(Json::Bool(value)))
 }

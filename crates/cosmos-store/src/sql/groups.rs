@@ -119,16 +119,13 @@ impl Gathered {
         }
         let next = self.groups.len();
         let key = Key(row.group);
-        let place = match self.places.get(&key) {
-            Some(place) => *place,
-            None => {
-                size(&key.0);
-                self.bytes += size_of::<State>() * plan.aggregates.len();
-                self.places.insert(key, next);
-                self.groups.push(plan.aggregates.iter().map(|_| State::default()).collect());
-                next
-            }
-        };
+        let place = self.places.get(&key).copied().unwrap_or(next);
+        if place == next {
+            size(&key.0);
+            self.bytes += size_of::<State>() * plan.aggregates.len();
+            self.places.insert(key, next);
+            self.groups.push(plan.aggregates.iter().map(|_| State::default()).collect());
+        }
         if self.bytes > MAX_BYTES {
             return Err(Refusal::new(
                 400,

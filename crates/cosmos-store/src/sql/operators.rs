@@ -217,10 +217,9 @@ fn set(text: &str) -> Option<(Part, &str)> {
     let mut ranges = Vec::new();
     let mut left = chars.as_slice();
     while let Some((from, rest)) = left.split_first() {
-        (left, _) = match rest {
-            ['-', to, rest @ ..] => (rest, ranges.push((*from, *to))),
-            rest => (rest, ranges.push((*from, *from))),
-        };
+        let (to, rest) = if let ['-', to, rest @ ..] = rest { (to, rest) } else { (from, rest) };
+        ranges.push((*from, *to));
+        left = rest;
     }
     Some((Part::Set(ranges, is_negated), inner.get(end + 1..)?))
 }
