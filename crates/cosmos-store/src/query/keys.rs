@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Refusal,
-    engine::{ContainerId, Definition, View},
+    engine::{ContainerId, Definition, EpkRange, View},
     json::Json,
     sql::Prepared,
 };
@@ -18,18 +18,55 @@ use crate::{
 /// The most keys that a query is narrowed to: the service's limit is far above what SDKs send.
 const MAX_KEYS: usize = 2_000;
 
-/// Returns the ranges of effective partition keys that a query is about, as a plan has them: narrowed by the
-/// conditions of its filter that are equalities and IN.
+/// The effective partition keys of a partition key, or of a prefix of a hierarchical one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct KeyRange {
+    pub range: EpkRange,
+    /// True for a whole key.
+    pub is_whole: bool,
+}
+
+/// Returns the partition keys that a query is about, in the order of their ranges: those that the equalities and IN of
+/// its filter allow. `None` is any.
 ///
 /// # Errors
 /// As [`View::range_of`].
-pub(super) fn ranges(
+pub(super) fn of_filter(
     view: &View,
     container: ContainerId,
     query: &Query,
     prepared: &Prepared,
     definition: &Definition,
-) -> Result<Vec<Value>, Refusal> {
+) -> Result<Option<Vec<KeyRange>>, Refusal> {
+    let mut keys = vec![Vec::new()];
+    let mut n_levels = 0;
+    if let (Some(filter), Some(root)) = (&query.filter, query.root()) {
+        for path in &definition.key_paths {
+            let Some(values) = (Constants { root, path, prepared }).of(filter) else { break };
+            if keys.len().saturating_mul(values.len()) > MAX_KEYS {
+                break;
+            }
+            let longer = keys.iter().flat_map(|key: &Vec<Json>| {
+                values.iter().map(|value| [key.as_slice(), std::slice::from_ref(value)].concat())
+            });
+            keys = longer.collect();
+            n_levels += 1;
+        }
+    }
+    if n_levels == 0 {
+        return Ok(None);
+    }
+    let is_whole = n_levels == definition.key_paths.len();
+    let range =
+        |key| Ok(KeyRange { range: view.range_of(container, &Json::Array(key))?, is_whole });
+    let mut ranges = keys.into_iter().map(range).collect::<Result<Vec<_>, Refusal>>()?;
+    ranges.sort_by(|one, other| one.range.from.cmp(&other.range.from));
+    ranges.dedup();
+    Ok(Some(ranges))
+}
+
+/// Returns the ranges of effective partition keys that a query is about, as a plan has them.
+pub(super) fn to_json(keys: Option<&[KeyRange]>) -> Vec<Value> {
     let range = |min: &[u8], max: &[u8], is_max_inclusive: bool| {
         json!({
             "min": hex(min),
@@ -38,36 +75,17 @@ pub(super) fn ranges(
             "isMaxInclusive": is_max_inclusive,
         })
     };
-    let mut keys = vec![Vec::new()];
-    if let (Some(filter), Some(root)) = (&query.filter, query.root()) {
-        for path in &definition.key_paths {
-            let Some(values) = Constants { root, path, prepared }.of(filter) else { break };
-            if keys.len().saturating_mul(values.len()) > MAX_KEYS {
-                break;
-            }
-            let longer = keys.iter().flat_map(|key: &Vec<Json>| {
-                values.iter().map(|value| [key.as_slice(), std::slice::from_ref(value)].concat())
-            });
-            keys = longer.collect();
-        }
-    }
-    let mut ranges = Vec::new();
-    for key in keys {
-        if key.is_empty() {
-            return Ok(vec![range(&[], &[0xff], false)]);
-        }
-        let is_whole = key.len() == definition.key_paths.len();
-        let found = view.range_of(container, &Json::Array(key))?;
-        let until = if is_whole { &found.from } else { &found.until };
-        ranges.push((found.from.clone(), range(&found.from, until, is_whole)));
-    }
-    if ranges.is_empty() {
+    match keys {
+        None => vec![range(&[], &[0xff], false)],
         // No key fulfils the filter.
-        return Ok(vec![range(&[], &[], true)]);
+        Some([]) => vec![range(&[], &[], true)],
+        Some(keys) => keys
+            .iter()
+            .map(|KeyRange { range: EpkRange { from, until }, is_whole }| {
+                range(from, if *is_whole { from } else { until }, *is_whole)
+            })
+            .collect(),
     }
-    ranges.sort_by(|(one, _), (other, _)| one.cmp(other));
-    ranges.dedup();
-    Ok(ranges.into_iter().map(|(_, range)| range).collect())
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -78,15 +96,15 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Finds the values that a property has if a filter is true.
-struct Constants<'a> {
-    root: &'a str,
-    path: &'a PropertyPath,
-    prepared: &'a Prepared,
+pub(super) struct Constants<'a> {
+    pub root: &'a str,
+    pub path: &'a PropertyPath,
+    pub prepared: &'a Prepared,
 }
 
 impl Constants<'_> {
     /// Returns the values; `None` for any.
-    fn of(&self, filter: &Expr) -> Option<Vec<Json>> {
+    pub(super) fn of(&self, filter: &Expr) -> Option<Vec<Json>> {
         let values = match filter {
             Expr::Binary(Binary::Equal, one, other) => {
                 let constant = if self.is_property(one) {
@@ -96,12 +114,10 @@ impl Constants<'_> {
                 } else {
                     return None;
                 };
-                vec![self.key_value(constant)?]
+                vec![self.value(constant)?]
             }
             Expr::Test(of, test, false) if self.is_property(of) => match test.as_ref() {
-                Test::In(all) => {
-                    all.iter().map(|one| self.key_value(one)).collect::<Option<_>>()?
-                }
+                Test::In(all) => all.iter().map(|one| self.value(one)).collect::<Option<_>>()?,
                 _ => return None,
             },
             Expr::Logical(Logical::And, all) => {
@@ -121,12 +137,13 @@ impl Constants<'_> {
         (values.len() <= MAX_KEYS).then_some(values)
     }
 
-    fn is_property(&self, expr: &Expr) -> bool {
+    pub(super) fn is_property(&self, expr: &Expr) -> bool {
         expr.property().is_some_and(|(root, path)| root == self.root && path == *self.path)
     }
 
-    fn key_value(&self, expr: &Expr) -> Option<Json> {
-        let value = super::constant(self.prepared, expr)?;
+    /// Returns the value of an expression of constants; `None` for an array or object.
+    pub(super) fn value(&self, expr: &Expr) -> Option<Json> {
+        let value = self.prepared.value_of(expr)?;
         (!matches!(value, Json::Array(_) | Json::Object(_))).then_some(value)
     }
 }

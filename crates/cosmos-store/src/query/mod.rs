@@ -1,17 +1,22 @@
 //! Pages of a query over an engine, and the plans that SDKs ask for.
 
-use cosmos_model::sql::{Count, Expr, Order, Query};
-
 use crate::{
-    Refusal,
-    engine::{ContainerId, Definition, EpkRange, View},
+    engine::{ContainerId, Definition, EpkRange, Item},
     json::Json,
-    sql::{Parameters, Prepared},
 };
 
+mod access;
+mod container;
+mod continuation;
 pub mod hybrid_row;
 mod keys;
+mod page;
 pub mod plan;
+
+#[cfg(test)]
+mod tests;
+
+pub use page::page;
 
 /// A page of a query.
 #[derive(Debug)]
@@ -22,6 +27,22 @@ pub struct Page {
     pub continuation: Option<String>,
     /// What the store touched for it.
     pub work: Work,
+    /// An index that would have saved much of that work: for [`crate::engine::Engine::build_index`].
+    pub wanted: Option<WantedIndex>,
+    /// The paths of the index that was used.
+    pub used_index: Option<Vec<Path>>,
+}
+
+/// The names of the properties on a path.
+pub type Path = Vec<String>;
+
+/// An index that a query could use, and that is not there yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedIndex {
+    /// Its paths, in its order.
+    pub paths: Vec<Path>,
+    /// True for an index within each logical partition.
+    pub within_logical_partition: bool,
 }
 
 /// What the store touched for a page.
@@ -39,6 +60,8 @@ pub struct Work {
 pub struct PageRequest<'a> {
     /// The container.
     pub container: ContainerId,
+    /// Its definition.
+    pub definition: &'a Definition,
     /// The part of the hash space: that of a logical partition, of a prefix, of a physical partition, or all.
     pub range: EpkRange,
     /// The most results; `None` lets the store choose.
@@ -60,61 +83,9 @@ pub struct ResumeFilter {
     pub exclude: bool,
 }
 
-/// Returns a page: at most 4 MB, and at least one result unless the query has ended.
-///
-/// # Errors
-/// 400 for a continuation that is none, and for an ORDER BY of several properties without its composite index.
-pub fn page(view: &View, query: &Prepared, request: &PageRequest<'_>) -> Result<Page, Refusal> {
-    let _ = (view, query, request, Parameters::new());
-    todo!()
-}
-
-/// Returns the value of an expression of constants.
-fn constant(prepared: &Prepared, expr: &Expr) -> Option<Json> {
-    match expr {
-        Expr::Parameter(name) => {
-            let mut parameters = prepared.parameters.iter();
-            Some(parameters.find(|(other, _)| other == name)?.1.clone())
-        }
-        Expr::Literal(serde_json::Value::String(text)) => Some(Json::Text(text.as_str().into())),
-        Expr::Literal(serde_json::Value::Number(number)) => Some(Json::Number(number.as_f64()?)),
-        Expr::Literal(serde_json::Value::Bool(value)) => Some(Json::Bool(*value)),
-        Expr::Literal(serde_json::Value::Null) => Some(Json::Null),
-        _ => None,
+impl Work {
+    fn add(&mut self, item: &Item) {
+        self.items_loaded = self.items_loaded.saturating_add(1);
+        self.bytes_loaded = self.bytes_loaded.saturating_add(item.body.len());
     }
-}
-
-/// Returns a number of items.
-fn count(prepared: &Prepared, count: &Count) -> Option<u32> {
-    match count {
-        Count::Literal(number) => Some(*number),
-        Count::Parameter(name) => match constant(prepared, &Expr::Parameter(name.clone()))? {
-            Json::Number(number) => Some(number as u32),
-            _ => None,
-        },
-    }
-}
-
-/// Returns true for an order by a distance, which no index has.
-fn is_by_distance(query: &Query) -> bool {
-    let by = query.order_by.first().map(|order| &order.by);
-    matches!(by, Some(Expr::Call(name, _)) if name == "VECTORDISTANCE")
-}
-
-/// Returns true if the highest values come first. Of a distance those are the most similar ones: the highest for
-/// cosine and dot product.
-fn order_is_descending(order: &Order, definition: &Definition) -> bool {
-    let Expr::Call(name, arguments) = &order.by else { return order.descending };
-    if name != "VECTORDISTANCE" {
-        return order.descending;
-    }
-    let paths: Vec<String> =
-        arguments.iter().filter_map(Expr::property).map(|(_, path)| path.to_string()).collect();
-    let of_policy = definition.json["vectorEmbeddingPolicy"]["vectorEmbeddings"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .find(|embedding| paths.iter().any(|path| embedding["path"] == path.as_str()))
-        .and_then(|embedding| embedding["distanceFunction"].as_str());
-    of_policy != Some("euclidean")
 }

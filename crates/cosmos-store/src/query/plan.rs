@@ -7,7 +7,10 @@
 use cosmos_model::sql::{Count, Expr, Logical, Order, Query, Select, Values};
 use serde_json::{Map, Value, json};
 
-use super::{keys, order_is_descending};
+use super::{
+    container::{is_by_distance, is_descending},
+    keys,
+};
 use crate::{
     Refusal,
     engine::{ContainerId, Definition, View},
@@ -32,10 +35,13 @@ pub fn plan(
 ) -> Result<Value, Refusal> {
     let distinct_count = distinct_count(&query.query);
     let asked = distinct_count.as_ref().map_or(&query.query, |(inner, _)| *inner);
-    let ranges = keys::ranges(view, container, asked, query, definition)?;
+    let keys = keys::of_filter(view, container, asked, query, definition)?;
     let mut plan = Plan {
         query,
-        is_of_one_key: matches!(ranges.as_slice(), [range] if range["isMaxInclusive"] == true),
+        is_of_one_key: matches!(
+            keys.as_deref(),
+            Some([] | [keys::KeyRange { is_whole: true, .. }])
+        ),
         needs: Vec::new(),
         info: json!({
             "distinctType": "None",
@@ -79,7 +85,7 @@ pub fn plan(
     Ok(json!({
         "partitionedQueryExecutionInfoVersion": 2,
         "queryInfo": plan.info,
-        "queryRanges": ranges,
+        "queryRanges": keys::to_json(keys.as_deref()),
     }))
 }
 
@@ -97,7 +103,7 @@ impl Plan<'_> {
         let columns = columns(&query.select);
         let has_aggregate = columns.iter().any(|(_, column)| contains_aggregate(column));
         let is_grouped = !query.group_by.is_empty();
-        if let Some(top) = self.count(query.top.as_ref()) {
+        if let Some(top) = self.query.top() {
             self.needs.push("Top");
             self.info["top"] = top.into();
         }
@@ -127,10 +133,8 @@ impl Plan<'_> {
         } else if !query.order_by.is_empty() {
             rewritten = Some(self.ordered(query, definition, columns)?);
         }
-        if let Some((offset, limit)) = &query.offset_limit {
+        if let Some((offset, limit)) = self.query.offset_limit() {
             self.needs.push("OffsetAndLimit");
-            let offset = self.count(Some(offset)).unwrap_or_default();
-            let limit = self.count(Some(limit)).unwrap_or_default();
             self.info["offset"] = offset.into();
             self.info["limit"] = limit.into();
             let rewritten = rewritten.get_or_insert_with(|| query.clone());
@@ -148,10 +152,6 @@ impl Plan<'_> {
         self.info["rewrittenQuery"] =
             rewritten.map(|query| query.to_string()).unwrap_or_default().into();
         Ok(())
-    }
-
-    fn count(&self, count: Option<&Count>) -> Option<u32> {
-        super::count(self.query, count?)
     }
 
     /// Aggregates and groups: `SELECT VALUE [{"item": …}]`, or `groupByItems` and `payload`.
@@ -227,13 +227,13 @@ impl Plan<'_> {
             self.needs.push("MultipleOrderBy");
         }
         let direction = |order: &Order| {
-            let descending = order_is_descending(order, definition);
+            let descending = is_descending(order, definition);
             if descending { "Descending" } else { "Ascending" }
         };
         self.info["orderBy"] = query.order_by.iter().map(direction).collect();
         self.info["orderByExpressions"] =
             query.order_by.iter().map(|order| order.by.to_string()).collect();
-        if super::is_by_distance(query) {
+        if is_by_distance(query) {
             self.needs.push("NonStreamingOrderBy");
             self.info["hasNonStreamingOrderBy"] = true.into();
         }
@@ -272,7 +272,7 @@ impl Plan<'_> {
 
 /// Returns the query whose different results are counted, and the name of the count:
 /// `SELECT COUNT(1) FROM (SELECT DISTINCT …)`.
-fn distinct_count(query: &Query) -> Option<(&Query, String)> {
+pub(super) fn distinct_count(query: &Query) -> Option<(&Query, String)> {
     let [source] = query.from.as_slice() else { return None };
     let Values::Query(inner) = &source.values else { return None };
     let is_plain = |query: &Query| {
