@@ -1,6 +1,6 @@
 //! Queries of items, and their plans.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::Arc};
 
 use cosmos_model::charges::{
     reads::{self, QueryWork},
@@ -20,7 +20,7 @@ use crate::{
     Refusal,
     engine::View,
     json::Json,
-    query::{self, Page, PageRequest, ResumeFilter, plan},
+    query::{self, Page, PageRequest, ResumeFilter, WantedIndex, plan},
     sql::{Parameters, Prepared},
 };
 
@@ -89,9 +89,11 @@ impl Service {
         let begins = continuation.is_none();
 
         let (id, range, view) = (container.id, scope.range.clone(), view.clone());
+        let definition = Arc::clone(&container.definition);
         let (query, page) = blocking(move || {
             let request = PageRequest {
                 container: id,
+                definition: &definition,
                 range,
                 max_items,
                 continuation: continuation.as_deref(),
@@ -101,6 +103,13 @@ impl Service {
             Ok((query, page))
         })
         .await?;
+        if let Some(WantedIndex { paths, within_logical_partition }) = page.wanted.clone() {
+            // The next query has it.
+            let engine = self.engine.clone();
+            tokio::spawn(async move {
+                engine.build_index(id, &paths, within_logical_partition).await;
+            });
+        }
 
         let mut answer = Answer::feed(container.rid(), "Documents", &page.results)
             .continuation(page.continuation.as_deref())
