@@ -141,6 +141,7 @@ impl Command {
                 let headers = [
                     ("x-ms-documentdb-isquery", "True"),
                     ("x-ms-documentdb-query-enablecrosspartition", "True"),
+                    ("x-store-merges-partitions", "True"),
                     ("content-type", "application/query+json"),
                 ];
                 print_pages(&store, "POST", &path, &headers, &body).await

@@ -48,14 +48,15 @@ pub(super) fn check(request: &Request<Bytes>, key: &str) -> Result<(), Refusal> 
     // Some SDKs sign names as they are, others sign the encoded names of the path. A link by `_rid` is signed as that
     // of the resource alone, in lower case.
     let (resource, link) = resource(path(request.uri()));
-    let is_signed = [Some(link.to_owned()), Some(decoded(link).into_owned()), by_rid(link)]
-        .into_iter()
-        .flatten()
-        .any(|link| {
-            let payload = payload(request.method().as_str(), resource, &link, date);
-            Hmac::<Sha256>::new_from_slice(&key)
-                .is_ok_and(|mac| mac.chain_update(payload).verify_slice(&signature).is_ok())
-        });
+    let is_signed =
+        [Some(link.to_owned()), Some(decoded(link).into_owned()), by_rid(resource, link)]
+            .into_iter()
+            .flatten()
+            .any(|link| {
+                let payload = payload(request.method().as_str(), resource, &link, date);
+                Hmac::<Sha256>::new_from_slice(&key)
+                    .is_ok_and(|mac| mac.chain_update(payload).verify_slice(&signature).is_ok())
+            });
     if is_signed {
         Ok(())
     } else {
@@ -71,6 +72,9 @@ pub(super) fn check(request: &Request<Bytes>, key: &str) -> Result<(), Refusal> 
 /// odd number the feed of its last segment below a resource.
 fn resource(path: &str) -> (&str, &str) {
     let path = path.trim_matches('/');
+    if let Some(container) = path.strip_suffix("/operations/partitionkeydelete") {
+        return ("partitionkey", container);
+    }
     let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
     if path.split('/').count() % 2 == 1 {
         return (last, parent);
@@ -78,10 +82,12 @@ fn resource(path: &str) -> (&str, &str) {
     (parent.rsplit('/').next().unwrap_or_default(), path)
 }
 
-fn by_rid(link: &str) -> Option<String> {
+fn by_rid(resource: &str, link: &str) -> Option<String> {
     let link = decoded(link);
     let ids: Vec<&str> = link.split('/').skip(1).step_by(2).collect();
-    let last = ids.last().filter(|_| ids.iter().all(|id| is_rid(id)))?;
+    // The `_rid` of an offer has a length of its own.
+    let are_rids = resource == "offers" || ids.iter().all(|id| is_rid(id));
+    let last = ids.last().filter(|_| are_rids)?;
     Some(last.to_lowercase())
 }
 

@@ -28,6 +28,9 @@ use crate::{
 const ALL_FEATURES: &str = "Aggregate, Distinct, GroupBy, MultipleAggregates, MultipleOrderBy, OffsetAndLimit, \
                             OrderBy, Top, NonValueAggregate, DCount, NonStreamingOrderBy, CountIf";
 
+/// A header of this store alone, for clients without an SDK: the store merges the partitions.
+const MERGES: &str = "x-store-merges-partitions";
+
 /// Reads the text of a query and its parameters.
 pub(super) fn text(body: &Json) -> Result<(String, Parameters), Refusal> {
     let bad = || Refusal::new(400, "The request payload is invalid: it has no text of a query.");
@@ -134,9 +137,9 @@ impl Service {
             answer = answer.header("x-ms-documentdb-query-metrics", &metrics);
         }
         if call.is("x-ms-cosmos-populateindexmetrics") {
-            let used: Vec<_> = shape
-                .equalities
-                .iter()
+            let by_key = keys.iter().filter(|_| scope.key.is_some());
+            let used: Vec<_> = by_key
+                .chain(&shape.equalities)
                 .map(|path| {
                     json!({
                         "FilterExpression": "",
@@ -161,7 +164,8 @@ impl Service {
     }
 }
 
-/// Refuses a query of several partitions that does not say that it is one.
+/// Refuses a query of several partitions that does not say that it is one, and one whose partitions the gateway does not
+/// merge: by the sub-status an SDK knows that it has to ask for the plan, and to merge them itself.
 fn check_scope(
     view: &View,
     call: &Call,
@@ -172,21 +176,40 @@ fn check_scope(
     let names_part = scope.key.is_some()
         || call.header(name::RANGE).is_some()
         || call.header("x-ms-start-epk").is_some();
-    if names_part || call.is(name::ALLOWS_ALL) {
+    let is_allowed = call.is(name::ALLOWS_ALL);
+    if names_part || call.is(MERGES) || is_allowed && scope.partitions.len() == 1 {
         return Ok(());
     }
-    // The text may compare the partition key.
     let definition = &container.definition;
-    let plan = plan::plan(view, container.id, query, definition, ALL_FEATURES);
-    let ranges = plan.map(|mut plan| plan["queryRanges"].take()).unwrap_or_default();
-    let ranges = ranges.as_array().map(Vec::as_slice).unwrap_or_default();
+    let plan = plan::plan(view, container.id, query, definition, ALL_FEATURES)?;
+    // The text may compare the partition key.
+    let ranges = plan["queryRanges"].as_array().map(Vec::as_slice).unwrap_or_default();
     if matches!(ranges, [one] if one["min"] == one["max"]) {
         return Ok(());
     }
+    if !is_allowed {
+        return Err(crosses_partitions());
+    }
+    let info = &plan["queryInfo"];
+    let is_merged = info["rewrittenQuery"].as_str().is_some_and(|text| !text.is_empty())
+        || info["distinctType"] != "None"
+        || !info["top"].is_null()
+        || !info["limit"].is_null();
+    if is_merged {
+        let text = "The provided cross partition query can not be directly served by the gateway. This is a first \
+                    chance (internal) exception that all newer clients will know how to handle gracefully. This \
+                    exception is traced, but unless you see it bubble up as an exception (which only happens on older \
+                    SDK clients), then you can safely ignore this message.";
+        return Err(Refusal::new(400, text).with_sub_status(1004));
+    }
+    Ok(())
+}
+
+pub(super) fn crosses_partitions() -> Refusal {
     let text = "Cross partition query is required but disabled. Please set \
                 x-ms-documentdb-query-enablecrosspartition to true, specify x-ms-documentdb-partitionkey, or revise \
                 your query to avoid this exception.";
-    Err(Refusal::new(400, text))
+    Refusal::new(400, text)
 }
 
 /// Returns the metrics in the form of the service. Times are not measured.

@@ -233,6 +233,9 @@ pub(super) fn conflicts(
     match (call.method(), id) {
         (&Method::GET, None) => Ok(Answer::feed::<&str>(container.rid(), "Conflicts", &[])),
         (&Method::POST, None) if is_query(&call.request) => {
+            if call.key()?.is_none() && !call.is(name::ALLOWS_ALL) {
+                return Err(super::query::crosses_partitions());
+            }
             Ok(Answer::feed::<&str>(container.rid(), "Conflicts", &[]))
         }
         _ => Err(not_found()),
