@@ -25,12 +25,17 @@ mod index;
 mod items;
 mod patch;
 mod record;
+mod resources;
+mod steps;
 mod upkeep;
 mod view;
 mod writer;
 
+#[cfg(test)]
+mod tests;
+
 pub use self::view::View;
-use self::{catalog::Catalog, disk::Disk, items::Transaction, writer::Queue};
+use self::{catalog::Catalog, disk::Disk, steps::Transaction, writer::Queue};
 
 /// A log sequence number: the number of a committed transaction in its physical partition, from 1.
 pub type Lsn = u64;
