@@ -92,7 +92,7 @@ impl<'q> Compiler<'q> {
         let result = self.select(query)?;
         let mut order = Vec::new();
         for by in &query.order_by {
-            order.push((self.expr(&by.by)?, by.descending));
+            order.push((self.expr(&by.by)?, by.descending || is_similarity(&by.by)));
         }
         let top = query.top.as_ref().map(|count| self.count(count, "TOP")).transpose()?;
         let offset_limit = match &query.offset_limit {
@@ -427,6 +427,20 @@ fn sums_up(expr: &Expr) -> bool {
         found |= matches!(part, Expr::Call(name, _) if Aggregate::named(name).is_some());
     });
     found
+}
+
+/// Returns whether an expression is greater the more similar two vectors are. Their order is always that the most
+/// similar ones come first.
+fn is_similarity(expr: &Expr) -> bool {
+    let Expr::Call(name, arguments) = expr else { return false };
+    let option = arguments.get(3).and_then(|options| {
+        let Expr::Object(options) = options else { return None };
+        options.iter().find(|(name, _)| name == "distanceFunction").map(|(_, metric)| metric)
+    });
+    let is_distance = option.is_some_and(|metric| {
+        matches!(metric, Expr::Literal(serde_json::Value::String(metric)) if metric.eq_ignore_ascii_case("euclidean"))
+    });
+    name == "VECTORDISTANCE" && !is_distance
 }
 
 fn unresolved(name: &str) -> Refusal {

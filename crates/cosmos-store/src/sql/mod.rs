@@ -27,7 +27,7 @@ pub use operators::order;
 use plan::Plan;
 
 /// The steps that the evaluation of one item may take.
-pub const MAX_STEPS: usize = 10_000_000;
+pub const MAX_STEPS: usize = 4_000_000;
 
 /// The bytes that the values of one item may take on the way.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -101,6 +101,11 @@ impl Prepared {
     /// Returns the numbers of OFFSET and LIMIT.
     pub fn offset_limit(&self) -> Option<(u32, u32)> {
         self.plan.offset_limit
+    }
+
+    /// Returns of each value of ORDER BY whether the greatest ones come first: DESC, or the similarity of vectors.
+    pub fn descending(&self) -> Vec<bool> {
+        self.plan.order.iter().map(|(_, descends)| *descends).collect()
     }
 
     /// Returns the value of an expression of this query that needs no item: a literal, a parameter, or what is made of
