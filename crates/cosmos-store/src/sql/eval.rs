@@ -12,7 +12,7 @@ use crate::{Refusal, json::Json};
 use super::{
     MAX_BYTES, MAX_STEPS,
     functions::{Args, Function},
-    operators::{binary, equal, int32, is_like, number_of, order, same_type},
+    operators::{Part, binary, equal, int32, is_like, like_parts, number_of, order, same_type},
     plan::Plan,
 };
 
@@ -55,6 +55,7 @@ pub(super) enum Link {
     InConstants(Vec<Json>, bool),
     Between(Box<[Node; 2]>, bool),
     Like(Node, Option<char>, bool),
+    LikeConstant(Vec<Part>, bool),
 }
 
 /// What an evaluation has cost.
@@ -75,6 +76,14 @@ impl Run {
     pub(super) fn spend(&self, steps: usize) -> Option<()> {
         self.steps.set(self.steps.get().saturating_add(steps));
         (self.steps.get() <= MAX_STEPS).then_some(())
+    }
+
+    /// Begins anew, unless too much was spent.
+    pub(super) fn restart(&self) -> Option<()> {
+        self.spend(0)?;
+        self.steps.set(0);
+        self.bytes.set(0);
+        Some(())
     }
 
     /// Counts the bytes of a value.
@@ -107,7 +116,7 @@ impl Run {
 #[derive(Clone, Copy)]
 pub(super) struct Frame<'f> {
     value: &'f Json,
-    outer: Option<&'f Frame<'f>>,
+    pub(super) outer: Option<&'f Frame<'f>>,
     /// The values of GROUP BY and of the aggregates.
     computed: &'f [Option<Json>],
     pub(super) run: &'f Run,
@@ -330,8 +339,13 @@ impl Link {
             }
             Self::Like(pattern, escape, is_negated) => {
                 let (left, pattern) = (left?, pattern.eval(at)?);
-                let is_like = is_like(left.as_str()?, pattern.as_str()?, *escape, at.run)?;
+                let pattern = pattern.as_str()?;
+                at.run.spend(pattern.len())?;
+                let is_like = is_like(left.as_str()?, &like_parts(pattern, *escape), at.run)?;
                 boolean(is_like != *is_negated)
+            }
+            Self::LikeConstant(parts, is_negated) => {
+                boolean(is_like(left?.as_str()?, parts, at.run)? != *is_negated)
             }
         }
     }

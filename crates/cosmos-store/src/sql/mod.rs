@@ -150,14 +150,15 @@ pub fn is_true(condition: &Expr, source: &str, item: &Json) -> Result<bool, Refu
 
 /// Returns a refusal in the form of the service; without a code where the service's is not known.
 fn refused(code: &str, message: &str, location: Option<(usize, usize)>) -> Refusal {
-    let mut error = serde_json::json!({"severity": "Error", "message": message});
-    if !code.is_empty() {
-        error["code"] = code.into();
-    }
-    if let Some((start, end)) = location {
-        error["location"] = serde_json::json!({"start": start, "end": end});
-    }
-    Refusal::new(400, serde_json::json!({"errors": [error]}).to_string())
+    let location =
+        location.map(|(start, end)| format!(r#""location":{{"start":{start},"end":{end}}},"#));
+    let location = location.unwrap_or_default();
+    let code = if code.is_empty() { String::new() } else { format!(r#""code":"{code}","#) };
+    let message = Json::text(message);
+    Refusal::new(
+        400,
+        format!(r#"{{"errors":[{{"severity":"Error",{location}{code}"message":{message}}}]}}"#),
+    )
 }
 
 /// What has the order of ORDER BY.

@@ -112,8 +112,6 @@ fn expressions() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
-
     #[test]
     fn any_expression_has_a_value_or_is_refused(text in expressions(), other in expressions(), item in values()) {
         let items = [item.clone(), Json::Object(vec![("a".into(), item.clone()), ("b".into(), item)])];

@@ -319,7 +319,7 @@ fn calls_are_checked() {
     check_refused(&[
         (
             "SELECT VALUE BADFUNC(1)",
-            r#"{"code":"SC2005","message":"'BADFUNC' is not a recognized built-in function name.","severity":"Error"}"#,
+            r#""code":"SC2005","message":"'BADFUNC' is not a recognized built-in function name."}"#,
         ),
         ("SELECT VALUE ABS()", "The ABS function requires 1 argument(s)."),
         ("SELECT VALUE CONCAT('a')", "The CONCAT function requires at least 2 argument(s)."),

@@ -99,7 +99,7 @@ fn patterns_match_whole_texts() {
             "['50%' LIKE '50!%' ESCAPE '!', '500' LIKE '50!%' ESCAPE '!', 'a' NOT LIKE 'b%']",
             "[true, false, true]",
         ),
-        ("[1 LIKE '1', 'a' LIKE undefined]", "[]"),
+        ("[1 LIKE '1', 'a' LIKE undefined, 'ab' LIKE 'a' || '_']", "[true]"),
     ]);
 }
 
@@ -299,7 +299,7 @@ fn mistakes_are_refused_by_name() {
     check_refused(&[
         (
             "SELECT * FORM c",
-            r#"{"errors":[{"code":"SC1001","location":{"end":13,"start":9},"message":"Syntax error, incorrect syntax near 'FORM'.","severity":"Error"}]}"#,
+            r#"{"errors":[{"severity":"Error","location":{"start":9,"end":13},"code":"SC1001","message":"Syntax error, incorrect syntax near 'FORM'."}]}"#,
         ),
         (
             "SELECT * FROM c WHERE a = 1",
