@@ -29,12 +29,16 @@ struct Grouping<'q> {
     aggregates: Vec<(Aggregate, Node)>,
     /// The names that aggregates may use, but nothing else.
     scope: Vec<Alias<'q>>,
+    /// Where it is now, and the service's code for a name that is not allowed there.
+    clause: (&'static str, &'static str),
 }
 
 pub(super) struct Compiler<'q> {
     parameters: &'q [(String, Json)],
     scope: Vec<Alias<'q>>,
     grouping: Option<Grouping<'q>>,
+    /// Whether it is in a query within the query.
+    is_within: bool,
     /// The properties of the item that were named; `None` when all are needed.
     needed: Option<Vec<Box<str>>>,
 }
@@ -43,7 +47,7 @@ impl<'q> Compiler<'q> {
     /// Begins with the item as the only frame; it has no name.
     pub(super) fn new(parameters: &'q [(String, Json)]) -> Self {
         let scope = vec![Alias { name: None, is_item: true }];
-        Self { parameters, scope, grouping: None, needed: Some(Vec::new()) }
+        Self { parameters, scope, grouping: None, is_within: false, needed: Some(Vec::new()) }
     }
 
     /// Gives the item a name.
@@ -56,17 +60,39 @@ impl<'q> Compiler<'q> {
         self.needed
     }
 
-    /// Compiles a query, with the names that are known where it stands.
+    /// Compiles a query.
     pub(super) fn query(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
+        self.query_within(query)
+    }
+
+    /// Compiles a query within a query, with the names that are known where it stands.
+    fn subquery(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
         let outer = self.scope.clone();
         let grouping = self.grouping.take();
+        let is_within = std::mem::replace(&mut self.is_within, true);
         let plan = self.query_within(query);
+        self.is_within = is_within;
         self.scope = outer;
         self.grouping = grouping;
         plan
     }
 
     fn query_within(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
+        if self.is_within {
+            for (is_there, code, clause) in [
+                (query.top.is_some(), "SC2203", "'TOP' is"),
+                (query.offset_limit.is_some(), "SC2204", "'OFFSET LIMIT' clause is"),
+                (!query.order_by.is_empty(), "", "'ORDER BY' is"),
+            ] {
+                if is_there {
+                    return Err(refused(
+                        code,
+                        &format!("{clause} not supported in subqueries."),
+                        None,
+                    ));
+                }
+            }
+        }
         if query.by_rank {
             return Err(missing("ORDER BY RANK"));
         }
@@ -87,9 +113,17 @@ impl<'q> Compiler<'q> {
             !query.group_by.is_empty() || selected.into_iter().chain(ordered).any(sums_up);
         if is_grouped {
             let scope = std::mem::replace(&mut self.scope, outer);
-            self.grouping = Some(Grouping { by: &query.group_by, aggregates: Vec::new(), scope });
+            self.grouping = Some(Grouping {
+                by: &query.group_by,
+                aggregates: Vec::new(),
+                scope,
+                clause: ("select list", "SC2102"),
+            });
         }
         let result = self.select(query)?;
+        if let Some(grouping) = &mut self.grouping {
+            grouping.clause = ("ORDER BY clause", "SC2103");
+        }
         let mut order = Vec::new();
         for by in &query.order_by {
             order.push((self.expr(&by.by)?, by.descending || is_similarity(&by.by)));
@@ -125,7 +159,7 @@ impl<'q> Compiler<'q> {
         let alias = source.alias.as_deref();
         let (compiled, alias) = match &source.values {
             Values::Query(query) => {
-                (From::Plan(self.query(query)?), Alias { name: alias, is_item: false })
+                (From::Plan(self.subquery(query)?), Alias { name: alias, is_item: false })
             }
             Values::Path(name, steps) => {
                 // The first name of all is that of the container, whatever it is.
@@ -270,7 +304,7 @@ impl<'q> Compiler<'q> {
             Expr::Literal(value) => Node::Constant(value.into()),
             Expr::Parameter(name) => Node::Constant(self.parameter(name)?.clone()),
             Expr::Name(name) => {
-                let (slot, _) = self.find(name).ok_or_else(|| self.unknown(name))?;
+                let (slot, _) = self.find(name).ok_or_else(|| self.unknown(name, &[]))?;
                 self.path(slot, Vec::new())
             }
             Expr::Member(..) => {
@@ -288,7 +322,8 @@ impl<'q> Compiler<'q> {
                 steps.reverse();
                 match at {
                     Expr::Name(name) if self.grouped(at).is_none() => {
-                        let (slot, _) = self.find(name).ok_or_else(|| self.unknown(name))?;
+                        let (slot, _) =
+                            self.find(name).ok_or_else(|| self.unknown(name, &steps))?;
                         self.path(slot, steps)
                     }
                     _ => Node::Path(Box::new(self.expr(at)?), steps),
@@ -333,7 +368,7 @@ impl<'q> Compiler<'q> {
             }
             Expr::Call(name, arguments) => self.call(name, arguments)?,
             Expr::Query(quantifier, query) => {
-                Node::Query(*quantifier, Box::new(self.query(query)?))
+                Node::Query(*quantifier, Box::new(self.subquery(query)?))
             }
         })
     }
@@ -388,7 +423,11 @@ impl<'q> Compiler<'q> {
                     (least, usize::MAX) => format!("at least {least} argument(s)"),
                     (least, most) => format!("{least} to {most} argument(s)"),
                 };
-                return Err(refused("", &format!("The {name} function requires {text}."), None));
+                return Err(refused(
+                    "SC2050",
+                    &format!("The {name} function requires {text}."),
+                    None,
+                ));
             }
             let mut arguments = self.all(arguments)?;
             // A list that every item is looked up in.
@@ -402,7 +441,11 @@ impl<'q> Compiler<'q> {
             return Ok(Node::Call(function, arguments));
         };
         let [argument] = arguments else {
-            return Err(refused("", &format!("The {name} function requires 1 argument(s)."), None));
+            return Err(refused(
+                "SC2050",
+                &format!("The {name} function requires 1 argument(s)."),
+                None,
+            ));
         };
         // The argument is that of each row, before they are grouped.
         let Some(mut grouping) = self.grouping.take() else {
@@ -420,16 +463,23 @@ impl<'q> Compiler<'q> {
         Ok(Node::Computed(place))
     }
 
-    /// Returns the refusal of a name.
-    fn unknown(&self, name: &str) -> Refusal {
-        let hidden = self.grouping.iter().flat_map(|grouping| &grouping.scope);
-        if hidden.into_iter().any(|alias| alias.name == Some(name)) {
-            let text = format!(
-                "Property reference '{name}' is invalid in the select list because it is not contained in either an aggregate function or the GROUP BY clause."
-            );
-            return refused("SC2102", &text, None);
+    /// Returns the refusal of a name that no source has, and of the members below it.
+    fn unknown(&self, name: &str, steps: &[Step]) -> Refusal {
+        match &self.grouping {
+            Some(Grouping { scope, clause: (clause, code), .. })
+                if scope.iter().any(|alias| alias.name == Some(name)) =>
+            {
+                let names = steps.iter().map_while(|step| {
+                    if let Step::Name(name) = step { Some(format!(".{name}")) } else { None }
+                });
+                let path: String = names.collect();
+                let text = format!(
+                    "Property reference '{name}{path}' is invalid in the {clause} because it is not contained in either an aggregate function or the GROUP BY clause."
+                );
+                refused(code, &text, None)
+            }
+            _ => unresolved(name),
         }
-        unresolved(name)
     }
 }
 
