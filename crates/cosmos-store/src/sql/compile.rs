@@ -8,7 +8,7 @@ use super::{
     eval::{Link, Node, Step},
     functions,
     groups::Aggregate,
-    operators::order,
+    operators::{like_parts, order},
     plan::{From, Plan},
     refused,
 };
@@ -29,12 +29,16 @@ struct Grouping<'q> {
     aggregates: Vec<(Aggregate, Node)>,
     /// The names that aggregates may use, but nothing else.
     scope: Vec<Alias<'q>>,
+    /// Where it is now, and the service's code for a name that is not allowed there.
+    clause: (&'static str, &'static str),
 }
 
 pub(super) struct Compiler<'q> {
     parameters: &'q [(String, Json)],
     scope: Vec<Alias<'q>>,
     grouping: Option<Grouping<'q>>,
+    /// Whether it is in a query within the query.
+    is_within: bool,
     /// The properties of the item that were named; `None` when all are needed.
     needed: Option<Vec<Box<str>>>,
 }
@@ -43,7 +47,7 @@ impl<'q> Compiler<'q> {
     /// Begins with the item as the only frame; it has no name.
     pub(super) fn new(parameters: &'q [(String, Json)]) -> Self {
         let scope = vec![Alias { name: None, is_item: true }];
-        Self { parameters, scope, grouping: None, needed: Some(Vec::new()) }
+        Self { parameters, scope, grouping: None, is_within: false, needed: Some(Vec::new()) }
     }
 
     /// Gives the item a name.
@@ -56,17 +60,39 @@ impl<'q> Compiler<'q> {
         self.needed
     }
 
-    /// Compiles a query, with the names that are known where it stands.
+    /// Compiles a query.
     pub(super) fn query(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
+        self.query_within(query)
+    }
+
+    /// Compiles a query within a query, with the names that are known where it stands.
+    fn subquery(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
         let outer = self.scope.clone();
         let grouping = self.grouping.take();
+        let is_within = std::mem::replace(&mut self.is_within, true);
         let plan = self.query_within(query);
+        self.is_within = is_within;
         self.scope = outer;
         self.grouping = grouping;
         plan
     }
 
     fn query_within(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
+        if self.is_within {
+            for (is_there, code, clause) in [
+                (query.top.is_some(), "SC2203", "'TOP' is"),
+                (query.offset_limit.is_some(), "SC2204", "'OFFSET LIMIT' clause is"),
+                (!query.order_by.is_empty(), "", "'ORDER BY' is"),
+            ] {
+                if is_there {
+                    return Err(refused(
+                        code,
+                        &format!("{clause} not supported in subqueries."),
+                        None,
+                    ));
+                }
+            }
+        }
         if query.by_rank {
             return Err(missing("ORDER BY RANK"));
         }
@@ -87,12 +113,20 @@ impl<'q> Compiler<'q> {
             !query.group_by.is_empty() || selected.into_iter().chain(ordered).any(sums_up);
         if is_grouped {
             let scope = std::mem::replace(&mut self.scope, outer);
-            self.grouping = Some(Grouping { by: &query.group_by, aggregates: Vec::new(), scope });
+            self.grouping = Some(Grouping {
+                by: &query.group_by,
+                aggregates: Vec::new(),
+                scope,
+                clause: ("select list", "SC2102"),
+            });
         }
         let result = self.select(query)?;
+        if let Some(grouping) = &mut self.grouping {
+            grouping.clause = ("ORDER BY clause", "SC2103");
+        }
         let mut order = Vec::new();
         for by in &query.order_by {
-            order.push((self.expr(&by.by)?, by.descending));
+            order.push((self.expr(&by.by)?, by.descending || is_similarity(&by.by)));
         }
         let top = query.top.as_ref().map(|count| self.count(count, "TOP")).transpose()?;
         let offset_limit = match &query.offset_limit {
@@ -125,7 +159,7 @@ impl<'q> Compiler<'q> {
         let alias = source.alias.as_deref();
         let (compiled, alias) = match &source.values {
             Values::Query(query) => {
-                (From::Plan(self.query(query)?), Alias { name: alias, is_item: false })
+                (From::Plan(self.subquery(query)?), Alias { name: alias, is_item: false })
             }
             Values::Path(name, steps) => {
                 // The first name of all is that of the container, whatever it is.
@@ -270,7 +304,7 @@ impl<'q> Compiler<'q> {
             Expr::Literal(value) => Node::Constant(value.into()),
             Expr::Parameter(name) => Node::Constant(self.parameter(name)?.clone()),
             Expr::Name(name) => {
-                let (slot, _) = self.find(name).ok_or_else(|| self.unknown(name))?;
+                let (slot, _) = self.find(name).ok_or_else(|| self.unknown(name, &[]))?;
                 self.path(slot, Vec::new())
             }
             Expr::Member(..) => {
@@ -288,7 +322,8 @@ impl<'q> Compiler<'q> {
                 steps.reverse();
                 match at {
                     Expr::Name(name) if self.grouped(at).is_none() => {
-                        let (slot, _) = self.find(name).ok_or_else(|| self.unknown(name))?;
+                        let (slot, _) =
+                            self.find(name).ok_or_else(|| self.unknown(name, &steps))?;
                         self.path(slot, steps)
                     }
                     _ => Node::Path(Box::new(self.expr(at)?), steps),
@@ -333,7 +368,7 @@ impl<'q> Compiler<'q> {
             }
             Expr::Call(name, arguments) => self.call(name, arguments)?,
             Expr::Query(quantifier, query) => {
-                Node::Query(*quantifier, Box::new(self.query(query)?))
+                Node::Query(*quantifier, Box::new(self.subquery(query)?))
             }
         })
     }
@@ -351,9 +386,7 @@ impl<'q> Compiler<'q> {
                     let values = all.into_iter().filter_map(|node| {
                         if let Node::Constant(value) = node { Some(value) } else { None }
                     });
-                    let mut values: Vec<Json> = values.collect();
-                    values.sort_by(|one, other| order(Some(one), Some(other)));
-                    Link::InConstants(values, *is_negated)
+                    Link::InConstants(sorted(values.collect()), *is_negated)
                 }
                 Test::Between(from, to) => {
                     Link::Between(Box::new([self.expr(from)?, self.expr(to)?]), *is_negated)
@@ -365,7 +398,13 @@ impl<'q> Compiler<'q> {
                             refused("", "The ESCAPE of LIKE must be a single character.", None)
                         })
                     });
-                    Link::Like(self.expr(pattern)?, escape.transpose()?, *is_negated)
+                    let escape = escape.transpose()?;
+                    match self.expr(pattern)? {
+                        Node::Constant(Json::Text(pattern)) => {
+                            Link::LikeConstant(like_parts(&pattern, escape), *is_negated)
+                        }
+                        pattern => Link::Like(pattern, escape, *is_negated),
+                    }
                 }
             },
             other => Link::Binary(cosmos_model::sql::Binary::Coalesce, self.expr(other)?),
@@ -384,12 +423,29 @@ impl<'q> Compiler<'q> {
                     (least, usize::MAX) => format!("at least {least} argument(s)"),
                     (least, most) => format!("{least} to {most} argument(s)"),
                 };
-                return Err(refused("", &format!("The {name} function requires {text}."), None));
+                return Err(refused(
+                    "SC2050",
+                    &format!("The {name} function requires {text}."),
+                    None,
+                ));
             }
-            return Ok(Node::Call(function, self.all(arguments)?));
+            let mut arguments = self.all(arguments)?;
+            // A list that every item is looked up in.
+            if name == "ARRAY_CONTAINS"
+                && let [Node::Constant(Json::Array(_)), _] = &arguments[..]
+                && let (Some(of), Some(Node::Constant(Json::Array(all)))) =
+                    (arguments.pop(), arguments.pop())
+            {
+                return Ok(Node::Chain(Box::new(of), vec![Link::InConstants(sorted(all), false)]));
+            }
+            return Ok(Node::Call(function, arguments));
         };
         let [argument] = arguments else {
-            return Err(refused("", &format!("The {name} function requires 1 argument(s)."), None));
+            return Err(refused(
+                "SC2050",
+                &format!("The {name} function requires 1 argument(s)."),
+                None,
+            ));
         };
         // The argument is that of each row, before they are grouped.
         let Some(mut grouping) = self.grouping.take() else {
@@ -407,17 +463,29 @@ impl<'q> Compiler<'q> {
         Ok(Node::Computed(place))
     }
 
-    /// Returns the refusal of a name.
-    fn unknown(&self, name: &str) -> Refusal {
-        let hidden = self.grouping.iter().flat_map(|grouping| &grouping.scope);
-        if hidden.into_iter().any(|alias| alias.name == Some(name)) {
-            let text = format!(
-                "Property reference '{name}' is invalid in the select list because it is not contained in either an aggregate function or the GROUP BY clause."
-            );
-            return refused("SC2102", &text, None);
+    /// Returns the refusal of a name that no source has, and of the members below it.
+    fn unknown(&self, name: &str, steps: &[Step]) -> Refusal {
+        match &self.grouping {
+            Some(Grouping { scope, clause: (clause, code), .. })
+                if scope.iter().any(|alias| alias.name == Some(name)) =>
+            {
+                let names = steps.iter().map_while(|step| {
+                    if let Step::Name(name) = step { Some(format!(".{name}")) } else { None }
+                });
+                let path: String = names.collect();
+                let text = format!(
+                    "Property reference '{name}{path}' is invalid in the {clause} because it is not contained in either an aggregate function or the GROUP BY clause."
+                );
+                refused(code, &text, None)
+            }
+            _ => unresolved(name),
         }
-        unresolved(name)
     }
+}
+
+fn sorted(mut values: Vec<Json>) -> Vec<Json> {
+    values.sort_by(|one, other| order(Some(one), Some(other)));
+    values
 }
 
 /// Returns whether an expression has an aggregate.
@@ -427,6 +495,20 @@ fn sums_up(expr: &Expr) -> bool {
         found |= matches!(part, Expr::Call(name, _) if Aggregate::named(name).is_some());
     });
     found
+}
+
+/// Returns whether an expression is greater the more similar two vectors are. Their order is always that the most
+/// similar ones come first.
+fn is_similarity(expr: &Expr) -> bool {
+    let Expr::Call(name, arguments) = expr else { return false };
+    let option = arguments.get(3).and_then(|options| {
+        let Expr::Object(options) = options else { return None };
+        options.iter().find(|(name, _)| name == "distanceFunction").map(|(_, metric)| metric)
+    });
+    let is_distance = option.is_some_and(|metric| {
+        matches!(metric, Expr::Literal(serde_json::Value::String(metric)) if metric.eq_ignore_ascii_case("euclidean"))
+    });
+    name == "VECTORDISTANCE" && !is_distance
 }
 
 fn unresolved(name: &str) -> Refusal {

@@ -73,7 +73,9 @@ fn slice(text: &str, skip: i64, take: i64) -> Json {
 }
 
 pub(super) fn substring(args: &Args<'_>) -> Option<Json> {
-    Some(slice(args.text(0)?, args.whole(1)?, args.whole(2)?))
+    let (text, start, most) = (args.text(0)?, args.whole(1)?, args.whole(2)?);
+    // A start before the text gives nothing.
+    Some(slice(text, start, if start < 0 { 0 } else { most }))
 }
 
 pub(super) fn left(args: &Args<'_>) -> Option<Json> {
@@ -103,9 +105,7 @@ pub(super) fn trim(args: &Args<'_>, begin: bool, end: bool) -> Option<Json> {
 
 pub(super) fn replace(args: &Args<'_>) -> Option<Json> {
     let (text, from, to) = (args.text(0)?, args.text(1)?, args.text(2)?);
-    if from.is_empty() {
-        return Some(Json::text(text));
-    }
+    (!from.is_empty()).then_some(())?;
     args.run
         .hold(text.len().saturating_add(text.matches(from).count().saturating_mul(to.len())))?;
     Some(Json::text(text.replace(from, to)))
