@@ -4,8 +4,8 @@
 //! of the documentation (<https://learn.microsoft.com/cosmos-db/query/>); where it is silent, that of the parser in
 //! Microsoft's .NET SDK (`sql.g4`), such as the order in which operators bind.
 //!
-//! A text has at most 256 KB, 64 levels of brackets, and 500 operators besides AND and OR: so no text makes a program
-//! that reads the tree overflow its stack.
+//! A text has at most 256 KB, 64 levels of brackets, and 500 operators besides AND and OR in a row (250 within one pair
+//! of brackets, and so on): so no text makes a program that reads the tree overflow its stack.
 
 mod display;
 mod parse;
@@ -373,6 +373,11 @@ mod tests {
             let text = format!("SELECT {}1", part.repeat(10_000));
             assert!(text.parse::<Query>().is_err(), "{part}");
         }
+        let mut chains = String::from("1");
+        for _ in 0..25 {
+            chains = format!("ABS({chains}{})", " + 1".repeat(499));
+        }
+        assert!(format!("SELECT VALUE {chains}").parse::<Query>().is_err());
         assert!("x".repeat(256 * 1024 + 1).parse::<Query>().is_err());
         let wide = format!("SELECT * FROM c WHERE {}1", "c.a = 1 OR ".repeat(5_000));
         assert!(wide.parse::<Query>().is_ok());

@@ -400,7 +400,7 @@ fn conditional(input: &mut Input<'_>, condition: Expr) -> Parsed<Expr> {
 }
 
 fn test(input: &mut Input<'_>, of: Expr) -> Parsed<Expr> {
-    check_chain(&of)?;
+    check_chain(input, &of)?;
     let is_negated = is_there(word("NOT")).parse_next(input)?;
     let range = separated_pair(value, word("AND"), value);
     let pattern = (value, opt(preceded(word("ESCAPE"), text)));
@@ -417,8 +417,8 @@ fn test(input: &mut Input<'_>, of: Expr) -> Parsed<Expr> {
 fn between<'t>(input: &mut Input<'t>) -> Parsed<Infix<Input<'t>, Expr, EmptyError>> {
     macro_rules! left {
         ($power:expr, $operator:ident) => {
-            Infix::Left($power, |_, left, right| {
-                check_chain(&left)?;
+            Infix::Left($power, |input: &mut Input<'t>, left, right| {
+                check_chain(input, &left)?;
                 Ok(Expr::Binary(Binary::$operator, Box::new(left), Box::new(right)))
             })
         };
@@ -458,10 +458,11 @@ fn between<'t>(input: &mut Input<'t>) -> Parsed<Infix<Input<'t>, Expr, EmptyErro
         .parse_next(input)
 }
 
-/// Refuses an operand on the left that is a long chain of operators.
-fn check_chain(left: &Expr) -> Parsed<()> {
+/// Refuses an operand on the left that is a long chain of operators. The deeper it stands, the shorter it has to be:
+/// else chains within chains would make a tree of any depth.
+fn check_chain(input: &Input<'_>, left: &Expr) -> Parsed<()> {
     let mut at = left;
-    for _ in 0..MAX_OPERATORS {
+    for _ in 0..MAX_OPERATORS / input.state.levels.max(1) {
         match at {
             Expr::Binary(_, left, _) | Expr::Test(left, ..) => at = left,
             _ => return Ok(()),

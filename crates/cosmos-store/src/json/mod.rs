@@ -12,7 +12,7 @@ use crate::Refusal;
 
 mod binary;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// A whole number below this is written without a fraction: doubles hold each of them exactly.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;

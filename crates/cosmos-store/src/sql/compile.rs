@@ -8,7 +8,7 @@ use super::{
     eval::{Link, Node, Step},
     functions,
     groups::Aggregate,
-    operators::order,
+    operators::{like_parts, order},
     plan::{From, Plan},
     refused,
 };
@@ -92,7 +92,7 @@ impl<'q> Compiler<'q> {
         let result = self.select(query)?;
         let mut order = Vec::new();
         for by in &query.order_by {
-            order.push((self.expr(&by.by)?, by.descending));
+            order.push((self.expr(&by.by)?, by.descending || is_similarity(&by.by)));
         }
         let top = query.top.as_ref().map(|count| self.count(count, "TOP")).transpose()?;
         let offset_limit = match &query.offset_limit {
@@ -351,9 +351,7 @@ impl<'q> Compiler<'q> {
                     let values = all.into_iter().filter_map(|node| {
                         if let Node::Constant(value) = node { Some(value) } else { None }
                     });
-                    let mut values: Vec<Json> = values.collect();
-                    values.sort_by(|one, other| order(Some(one), Some(other)));
-                    Link::InConstants(values, *is_negated)
+                    Link::InConstants(sorted(values.collect()), *is_negated)
                 }
                 Test::Between(from, to) => {
                     Link::Between(Box::new([self.expr(from)?, self.expr(to)?]), *is_negated)
@@ -365,7 +363,13 @@ impl<'q> Compiler<'q> {
                             refused("", "The ESCAPE of LIKE must be a single character.", None)
                         })
                     });
-                    Link::Like(self.expr(pattern)?, escape.transpose()?, *is_negated)
+                    let escape = escape.transpose()?;
+                    match self.expr(pattern)? {
+                        Node::Constant(Json::Text(pattern)) => {
+                            Link::LikeConstant(like_parts(&pattern, escape), *is_negated)
+                        }
+                        pattern => Link::Like(pattern, escape, *is_negated),
+                    }
                 }
             },
             other => Link::Binary(cosmos_model::sql::Binary::Coalesce, self.expr(other)?),
@@ -386,7 +390,16 @@ impl<'q> Compiler<'q> {
                 };
                 return Err(refused("", &format!("The {name} function requires {text}."), None));
             }
-            return Ok(Node::Call(function, self.all(arguments)?));
+            let mut arguments = self.all(arguments)?;
+            // A list that every item is looked up in.
+            if name == "ARRAY_CONTAINS"
+                && let [Node::Constant(Json::Array(_)), _] = &arguments[..]
+                && let (Some(of), Some(Node::Constant(Json::Array(all)))) =
+                    (arguments.pop(), arguments.pop())
+            {
+                return Ok(Node::Chain(Box::new(of), vec![Link::InConstants(sorted(all), false)]));
+            }
+            return Ok(Node::Call(function, arguments));
         };
         let [argument] = arguments else {
             return Err(refused("", &format!("The {name} function requires 1 argument(s)."), None));
@@ -420,6 +433,11 @@ impl<'q> Compiler<'q> {
     }
 }
 
+fn sorted(mut values: Vec<Json>) -> Vec<Json> {
+    values.sort_by(|one, other| order(Some(one), Some(other)));
+    values
+}
+
 /// Returns whether an expression has an aggregate.
 fn sums_up(expr: &Expr) -> bool {
     let mut found = false;
@@ -427,6 +445,20 @@ fn sums_up(expr: &Expr) -> bool {
         found |= matches!(part, Expr::Call(name, _) if Aggregate::named(name).is_some());
     });
     found
+}
+
+/// Returns whether an expression is greater the more similar two vectors are. Their order is always that the most
+/// similar ones come first.
+fn is_similarity(expr: &Expr) -> bool {
+    let Expr::Call(name, arguments) = expr else { return false };
+    let option = arguments.get(3).and_then(|options| {
+        let Expr::Object(options) = options else { return None };
+        options.iter().find(|(name, _)| name == "distanceFunction").map(|(_, metric)| metric)
+    });
+    let is_distance = option.is_some_and(|metric| {
+        matches!(metric, Expr::Literal(serde_json::Value::String(metric)) if metric.eq_ignore_ascii_case("euclidean"))
+    });
+    name == "VECTORDISTANCE" && !is_distance
 }
 
 fn unresolved(name: &str) -> Refusal {

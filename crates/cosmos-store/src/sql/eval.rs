@@ -12,7 +12,7 @@ use crate::{Refusal, json::Json};
 use super::{
     MAX_BYTES, MAX_STEPS,
     functions::{Args, Function},
-    operators::{binary, equal, int32, is_like, number_of, order, same_type},
+    operators::{Part, binary, equal, int32, is_like, like_parts, number_of, order, same_type},
     plan::Plan,
 };
 
@@ -55,6 +55,7 @@ pub(super) enum Link {
     InConstants(Vec<Json>, bool),
     Between(Box<[Node; 2]>, bool),
     Like(Node, Option<char>, bool),
+    LikeConstant(Vec<Part>, bool),
 }
 
 /// What an evaluation has cost.
@@ -77,6 +78,14 @@ impl Run {
         (self.steps.get() <= MAX_STEPS).then_some(())
     }
 
+    /// Begins anew, unless too much was spent.
+    pub(super) fn restart(&self) -> Option<()> {
+        self.spend(0)?;
+        self.steps.set(0);
+        self.bytes.set(0);
+        Some(())
+    }
+
     /// Counts the bytes of a value.
     pub(super) fn hold(&self, bytes: usize) -> Option<()> {
         self.bytes.set(self.bytes.get().saturating_add(bytes));
@@ -96,7 +105,7 @@ impl Run {
     /// Returns a result unless the evaluation was refused or has cost too much.
     pub(super) fn within_limits<T>(&self, result: T) -> Result<T, Refusal> {
         let text =
-            "The query exceeded the limit of this store for one item: 10,000,000 steps or 64 MB.";
+            "The query exceeded the limit of this store for one item: 4,000,000 steps or 64 MB.";
         self.spend(0).map(|()| result).ok_or_else(|| {
             Refusal::new(400, self.refusal.take().unwrap_or_else(|| text.to_owned()))
         })
@@ -107,7 +116,7 @@ impl Run {
 #[derive(Clone, Copy)]
 pub(super) struct Frame<'f> {
     value: &'f Json,
-    outer: Option<&'f Frame<'f>>,
+    pub(super) outer: Option<&'f Frame<'f>>,
     /// The values of GROUP BY and of the aggregates.
     computed: &'f [Option<Json>],
     pub(super) run: &'f Run,
@@ -330,8 +339,13 @@ impl Link {
             }
             Self::Like(pattern, escape, is_negated) => {
                 let (left, pattern) = (left?, pattern.eval(at)?);
-                let is_like = is_like(left.as_str()?, pattern.as_str()?, *escape, at.run)?;
+                let pattern = pattern.as_str()?;
+                at.run.spend(pattern.len())?;
+                let is_like = is_like(left.as_str()?, &like_parts(pattern, *escape), at.run)?;
                 boolean(is_like != *is_negated)
+            }
+            Self::LikeConstant(parts, is_negated) => {
+                boolean(is_like(left?.as_str()?, parts, at.run)? != *is_negated)
             }
         }
     }

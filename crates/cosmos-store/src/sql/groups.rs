@@ -158,6 +158,10 @@ impl Gathered {
             let states = states.into_iter().zip(&plan.aggregates);
             computed.extend(states.map(|(state, (aggregate, _))| state.result(*aggregate)));
             let at = at.with_computed(&computed);
+            // The limit of an item is that of a group.
+            if at.outer.is_none() {
+                at.run.restart()?;
+            }
             let order = plan.order.iter().map(|(node, _)| Some(node.eval(&at)?.into_owned()));
             let order = order.collect();
             if let Some(result) = plan.result.eval(&at) {

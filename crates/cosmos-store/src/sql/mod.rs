@@ -27,7 +27,7 @@ pub use operators::order;
 use plan::Plan;
 
 /// The steps that the evaluation of one item may take.
-pub const MAX_STEPS: usize = 10_000_000;
+pub const MAX_STEPS: usize = 4_000_000;
 
 /// The bytes that the values of one item may take on the way.
 pub const MAX_BYTES: usize = 64 << 20;
@@ -103,6 +103,11 @@ impl Prepared {
         self.plan.offset_limit
     }
 
+    /// Returns of each value of ORDER BY whether the greatest ones come first: DESC, or the similarity of vectors.
+    pub fn descending(&self) -> Vec<bool> {
+        self.plan.order.iter().map(|(_, descends)| *descends).collect()
+    }
+
     /// Returns the value of an expression of this query that needs no item: a literal, a parameter, or what is made of
     /// them.
     pub fn value_of(&self, expr: &Expr) -> Option<Json> {
@@ -145,14 +150,15 @@ pub fn is_true(condition: &Expr, source: &str, item: &Json) -> Result<bool, Refu
 
 /// Returns a refusal in the form of the service; without a code where the service's is not known.
 fn refused(code: &str, message: &str, location: Option<(usize, usize)>) -> Refusal {
-    let mut error = serde_json::json!({"severity": "Error", "message": message});
-    if !code.is_empty() {
-        error["code"] = code.into();
-    }
-    if let Some((start, end)) = location {
-        error["location"] = serde_json::json!({"start": start, "end": end});
-    }
-    Refusal::new(400, serde_json::json!({"errors": [error]}).to_string())
+    let location =
+        location.map(|(start, end)| format!(r#""location":{{"start":{start},"end":{end}}},"#));
+    let location = location.unwrap_or_default();
+    let code = if code.is_empty() { String::new() } else { format!(r#""code":"{code}","#) };
+    let message = Json::text(message);
+    Refusal::new(
+        400,
+        format!(r#"{{"errors":[{{"severity":"Error",{location}{code}"message":{message}}}]}}"#),
+    )
 }
 
 /// What has the order of ORDER BY.

@@ -21,7 +21,7 @@ mod types;
 
 /// A function.
 pub(super) struct Function {
-    name: &'static str,
+    pub(super) name: &'static str,
     /// The fewest arguments.
     pub(super) least: usize,
     /// The most arguments.
@@ -78,7 +78,7 @@ macro_rules! functions {
 }
 
 /// All functions: their names, the fewest and the most arguments, and what they do.
-static FUNCTIONS: &[Function] = functions![
+pub(super) static FUNCTIONS: &[Function] = functions![
     "ABS" 1 1 |a| numbers::of(a, f64::abs),
     "ACOS" 1 1 |a| numbers::of(a, f64::acos),
     "AGO" 2 2 |a| time::now(a, -1),
