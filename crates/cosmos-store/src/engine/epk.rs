@@ -247,3 +247,112 @@ pub(super) fn middle(range: &EpkRange, version: u8) -> Option<Vec<u8>> {
     let middle = middle.to_be_bytes().to_vec();
     (range.from < middle && middle < range.until).then_some(middle)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn hex(values: &Value, version: u8) -> String {
+        let values = Json::parse(values.to_string().as_bytes()).unwrap();
+        let values = values_of_key(&values, 4).unwrap();
+        hash(&values, version).iter().map(|byte| format!("{byte:02X}")).collect()
+    }
+
+    /// The expected values are those of the service's SDKs.
+    #[test]
+    fn hashes_are_those_of_the_sdks() {
+        for (value, v1, v2) in [
+            (json!(""), "05C1CF33970FF80800", "32E9366E637A71B4E710384B2F4970A0"),
+            (
+                json!("partitionKey"),
+                "05C1E1B3D9CD2608716273756A756A706F4C667A00",
+                "013AEFCF77FA271571CF665A58C933F1",
+            ),
+            (json!(null), "05C1ED45D7475601", "378867E4430E67857ACE5C908374FE16"),
+            (json!(true), "05C1D7C5A903D803", "0E711127C5B5A8E4726AC6DD306A3E59"),
+            (json!(false), "05C1DB857D857C02", "2FE1BE91E90A3439635E0E9E37361EF2"),
+            (json!(-128), "05C1D73349F54C053FA0", "01DAEDABF913540367FE219B2AD06148"),
+            (json!(127), "05C1DD539DDFCC05C05FE0", "0C507ACAC853ECA7977BF4CEFB562A25"),
+            (
+                json!(-9_223_372_036_854_775_808.0),
+                "05C1DB35F33D1C053C20",
+                "23D5C6395512BDFEAFADAD15328AD2BB",
+            ),
+            (
+                json!(2_147_483_647),
+                "05C1E1F503DFB205C1DFFFFFFFFC",
+                "2D9349D64712AEB5EB1406E2F0BE2725",
+            ),
+            (
+                json!(f64::from_bits(1)),
+                "05C1E5C91F4D3005800101010101010102",
+                "0E6CBA63A280927DE485DEF865800139",
+            ),
+            (
+                json!(f64::MAX),
+                "05C1CBE367C53005FFEFFFFFFFFFFFFFFE",
+                "31424D996457102634591FF245DBCC4D",
+            ),
+        ] {
+            assert_eq!(hex(&json!([value]), 1), v1, "{value}");
+            assert_eq!(hex(&json!([value]), 2), v2, "{value}");
+        }
+        assert_eq!(hex(&json!(["a".repeat(1024)]), 2), "332BDF5512AE49615F32C7D98C2DB86C");
+        assert_eq!(
+            hex(&json!([5.0, "redmond"]), 2),
+            "19C08621B135968252FB34B4CF66F81122E342F38A486A088463DFF7838A5963"
+        );
+    }
+
+    #[test]
+    fn long_texts_of_version_1_are_cut_as_the_sdks_cut_them() {
+        let a = |length| "a".repeat(length);
+        for (text, begin, end) in [
+            (a(1024), "05C1EB5921F70608", "6262626200"),
+            (format!("tenant\0{}\u{e9}", a(91)), "05C1EFBD31E1740875666F626F750162", "6262C4AA00"),
+            (format!("tenant\0{}\u{e9}z", a(92)), "05C1C7CDE1BBB00875666F626F750162", "626262C4AA"),
+            (format!("{}\u{1f600}", a(98)), "05C1DD87B7E74C0862626262", "62F1A099"),
+            (format!("{}\u{1f600}", a(99)), "05C1E153DB45580862626262", "626262F0C0"),
+            (format!("{}\u{20ac}", a(99)), "05C1D747E54D900862626262", "6262E383"),
+        ] {
+            let found = hex(&json!([text]), 1);
+            let sdk = found.strip_suffix(&hex_of(&hash_v2(text.as_bytes()))).unwrap();
+            assert!(sdk.starts_with(begin) && sdk.ends_with(end), "{found}");
+        }
+    }
+
+    fn hex_of(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02X}")).collect()
+    }
+
+    #[test]
+    fn parts_of_the_hash_space_have_about_as_many_keys() {
+        for version in [1, 2] {
+            let bounds = bounds(4, version);
+            let mut counts = [0; 4];
+            for n in 0..4000 {
+                let epk = hash(&[Json::Text(format!("key {n}").into())], version);
+                counts[bounds.iter().filter(|bound| **bound <= epk).count()] += 1;
+            }
+            assert!(
+                counts.iter().all(|count| (900..1100).contains(count)),
+                "{version}: {counts:?}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_key_is_in_its_own_range_alone(one in ".{0,3}|a{95,110}.?", other in ".{0,3}|a{95,110}.?", version in 1..3_u8) {
+            let epk = |text: &str| hash(&[Json::Text(text.into())], version);
+            let range = EpkRange::point(epk(&one));
+            prop_assert!(range.is_point());
+            prop_assert!(range.contains(&epk(&one)));
+            prop_assert_eq!(range.contains(&epk(&other)), one == other);
+            prop_assert!(bound_before(&epk(&one), version) <= epk(&one));
+        }
+    }
+}

@@ -29,6 +29,9 @@ mod upkeep;
 mod view;
 mod writer;
 
+#[cfg(test)]
+mod tests;
+
 pub use self::view::View;
 use self::{catalog::Catalog, disk::Disk, items::Transaction, writer::Queue};
 

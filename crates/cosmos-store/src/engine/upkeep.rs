@@ -47,10 +47,10 @@ impl Engine {
         let mut expired = 0;
         for container in view.catalog().containers.values() {
             let id = container.id;
-            let mut keys =
-                container.ttl.range(..=(now, u64::MAX)).map(|(_, key)| Arc::clone(key)).peekable();
-            while keys.peek().is_some() {
-                let some: Vec<_> = keys.by_ref().take(CHUNK).collect();
+            let due = container.ttl.range(..=(now, u64::MAX));
+            let keys: Vec<_> = due.map(|(_, key)| Arc::clone(key)).collect();
+            for some in keys.chunks(CHUNK) {
+                let some = some.to_vec();
                 let expire = move |writer: &mut Writer| Ok(writer.expire_some(id, &some, now));
                 // A container that has gone has no items to expire.
                 expired += self.queue.write(expire).await.unwrap_or_default();
