@@ -330,7 +330,7 @@ async fn a_batch_is_all_or_nothing_and_bulk_is_each_for_itself() {
 #[tokio::test]
 async fn a_query_of_several_partitions_says_so_and_has_its_metrics() {
     let client = Client::new(2).await;
-    for n in 0..6 {
+    for n in 0..20 {
         client.create(json!({"id": format!("{n}"), "pk": n, "n": n})).await;
     }
     let refused = client.query("SELECT * FROM c", &[]).await;
@@ -339,9 +339,37 @@ async fn a_query_of_several_partitions_says_so_and_has_its_metrics() {
     assert_eq!(one.json["Documents"], json!([3]), "{}", one.json);
     let all = ("x-ms-documentdb-query-enablecrosspartition", "True");
     let metrics = ("x-ms-documentdb-populatequerymetrics", "True");
-    let found = client.query("SELECT VALUE c.n FROM c WHERE c.n > 2", &[all, metrics]).await;
-    assert_eq!(found.json["_count"], 3);
-    assert!(found.header("x-ms-documentdb-query-metrics").contains("outputDocumentCount=3"));
+    // A page is of one physical partition, also when partitions are split between pages.
+    let container =
+        client.service.operation(&Request::get("/dbs/d/colls/c/docs").body(Bytes::new()).unwrap());
+    let Operation::Items(container) = container else { panic!("{container:?}") };
+    let mut found = BTreeSet::new();
+    let mut token = String::new();
+    for round in 0.. {
+        let continuation = ("x-ms-continuation", token.as_str());
+        let headers = [all, metrics, ("x-ms-max-item-count", "1"), continuation];
+        let page = client
+            .query(
+                "SELECT VALUE c.n FROM c WHERE c.n > 0",
+                &headers[..if round == 0 { 3 } else { 4 }],
+            )
+            .await;
+        assert_eq!(page.status, 200, "{}", page.json);
+        assert!(page.header("x-ms-documentdb-query-metrics").contains("outputDocumentCount=1"));
+        for n in page.json["Documents"].as_array().unwrap() {
+            assert!(found.insert(n.as_u64().unwrap()), "{n} is there twice");
+        }
+        token = page.header("x-ms-continuation").to_owned();
+        if token.is_empty() {
+            break;
+        }
+        if round < 2 {
+            client.service.engine().split(container.container, round).await.unwrap();
+        }
+    }
+    assert_eq!(found, (1..20).collect());
+    let merged = client.query("SELECT VALUE c.n FROM c ORDER BY c.n", &[all]).await;
+    assert_eq!((merged.status, merged.header("x-ms-substatus")), (400, "1004"));
     let bad = [all, ("x-ms-max-item-count", "0")];
     assert_eq!(client.query("SELECT * FROM c", &bad).await.status, 400);
     assert_eq!(client.query("SELECT * FROM c WHERE", &[all]).await.status, 400);

@@ -48,12 +48,15 @@ pub(super) fn check(request: &Request<Bytes>, key: &str) -> Result<(), Refusal> 
     // Some SDKs sign names as they are, others sign the encoded names of the path. A link by `_rid` is signed as that
     // of the resource alone, in lower case.
     let (resource, link) = resource(path(request.uri()));
+    // The Python SDK signs the deletion of a logical partition as one of the container.
+    let kinds = [resource, if resource == "partitionkey" { "colls" } else { resource }];
     let is_signed =
         [Some(link.to_owned()), Some(decoded(link).into_owned()), by_rid(resource, link)]
             .into_iter()
             .flatten()
-            .any(|link| {
-                let payload = payload(request.method().as_str(), resource, &link, date);
+            .flat_map(|link| kinds.map(|kind| (kind, link.clone())))
+            .any(|(kind, link)| {
+                let payload = payload(request.method().as_str(), kind, &link, date);
                 Hmac::<Sha256>::new_from_slice(&key)
                     .is_ok_and(|mac| mac.chain_update(payload).verify_slice(&signature).is_ok())
             });

@@ -20,6 +20,9 @@ use crate::{
     sql::Prepared,
 };
 
+/// The most bytes of an item as it is sent: <https://learn.microsoft.com/azure/cosmos-db/concepts-limits>.
+const MAX_ITEM_BYTES: usize = 2 * 1024 * 1024;
+
 impl Service {
     /// Answers a point read.
     pub(super) fn read(
@@ -83,6 +86,9 @@ impl Service {
             }
             (id, _) => id.map(Cow::Borrowed),
         };
+        if call.body().len() > MAX_ITEM_BYTES {
+            return Err(Refusal::new(413, "Request size is too large"));
+        }
         let body = if *call.method() == Method::DELETE { Json::Null } else { call.json()? };
         let (operation, n_patches) = operation(kind, body)?;
         let operation = ItemOperation {

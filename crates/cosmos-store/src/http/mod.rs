@@ -6,7 +6,7 @@
 //! | `resources` | databases, containers, offers, partition key ranges |
 //! | `items` | operations on one item |
 //! | `batch` | transactional batches and bulk |
-//! | `query` | queries and their plans |
+//! | `query`, `gateway` | queries and their plans |
 //! | `feeds`, `changes` | pages of all items, and of the change feed |
 //!
 //! `call` and `address` read a request, `scope` finds the part of the container that it is for, `answer` writes the
@@ -22,6 +22,7 @@ mod callers;
 mod changes;
 mod charge;
 mod feeds;
+mod gateway;
 mod items;
 mod query;
 mod resources;
@@ -222,6 +223,7 @@ impl Service {
             ["dbs", database, "colls"] => self.containers(view, call, database).await,
             ["dbs", database, "colls", container] => {
                 let found = address::container(view, database, container).ok_or_else(not_found)?;
+                check_rid(call, &found)?;
                 self.container(view, call, found).await
             }
             ["dbs", database, "colls", container, ref rest @ ..] => {
@@ -251,6 +253,7 @@ impl Service {
         container: &Container,
         rest: &[&str],
     ) -> Result<Answer, Refusal> {
+        check_rid(call, container)?;
         if let Some(kind) = address::kind(&call.request, rest) {
             let id = rest.get(1).copied();
             return match kind {
@@ -286,6 +289,17 @@ async fn blocking<T: Send + 'static>(
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => Err(Refusal::new(503, "The store is stopping.")),
         },
+    }
+}
+
+/// Refuses a request for a container of the same name that was there before.
+fn check_rid(call: &Call, container: &Container) -> Result<(), Refusal> {
+    match call.header("x-ms-cosmos-intended-collection-rid") {
+        Some(rid) if rid != container.rid() => {
+            let text = format!("The container has the resource id {}, not {rid}.", container.rid());
+            Err(Refusal::new(400, text).with_sub_status(1024))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -14,6 +14,7 @@ use super::{
     answer::Answer,
     blocking,
     call::{Call, name},
+    gateway,
     scope::Scope,
 };
 use crate::{
@@ -91,6 +92,9 @@ impl Service {
         let continuation = call.header(name::CONTINUATION).map(str::to_owned);
         let begins = continuation.is_none();
 
+        let names_part = names_part(call, &scope);
+        let is_split = !names_part && !call.is(MERGES) && query.has_source();
+        let parts = is_split.then(|| scope.parts());
         let (id, range, view) = (container.id, scope.range.clone(), view.clone());
         let definition = Arc::clone(&container.definition);
         let (query, page) = blocking(move || {
@@ -102,7 +106,10 @@ impl Service {
                 continuation: continuation.as_deref(),
                 resume,
             };
-            let page = query::page(&view, &query, &request)?;
+            let page = match parts {
+                Some(parts) => gateway::page(&view, &query, request, parts)?,
+                None => query::page(&view, &query, &request)?,
+            };
             Ok((query, page))
         })
         .await?;
@@ -164,6 +171,13 @@ impl Service {
     }
 }
 
+/// Returns true if a request is for a part of the container.
+fn names_part(call: &Call, scope: &Scope) -> bool {
+    scope.key.is_some()
+        || call.header(name::RANGE).is_some()
+        || call.header("x-ms-start-epk").is_some()
+}
+
 /// Refuses a query of several partitions that does not say that it is one, and one whose partitions the gateway does not
 /// merge: by the sub-status an SDK knows that it has to ask for the plan, and to merge them itself.
 fn check_scope(
@@ -173,11 +187,8 @@ fn check_scope(
     scope: &Scope,
     query: &Prepared,
 ) -> Result<(), Refusal> {
-    let names_part = scope.key.is_some()
-        || call.header(name::RANGE).is_some()
-        || call.header("x-ms-start-epk").is_some();
     let is_allowed = call.is(name::ALLOWS_ALL);
-    if names_part || call.is(MERGES) || is_allowed && scope.partitions.len() == 1 {
+    if names_part(call, scope) || call.is(MERGES) || is_allowed && scope.partitions.len() == 1 {
         return Ok(());
     }
     let definition = &container.definition;

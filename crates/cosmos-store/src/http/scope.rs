@@ -54,6 +54,11 @@ impl Scope {
         Ok(Self { range, partitions, key: Some(key) })
     }
 
+    /// Returns the parts of the range that are in one physical partition each.
+    pub(super) fn parts(&self) -> Vec<EpkRange> {
+        self.partitions.iter().map(|partition| within(&partition.range, &self.range)).collect()
+    }
+
     /// Checks that the state is not older than the session token of the request. A token of a physical partition that
     /// is gone says nothing about the others.
     pub(super) fn check_session(&self, call: &Call) -> Result<(), Refusal> {
@@ -103,7 +108,7 @@ pub(super) fn within(one: &EpkRange, other: &EpkRange) -> EpkRange {
 }
 
 /// Reads an effective partition key in hexadecimal digits.
-fn epk(text: &str) -> Result<Vec<u8>, Refusal> {
+pub(super) fn epk(text: &str) -> Result<Vec<u8>, Refusal> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|it| u8::try_from(it).ok());
     let pairs = text.as_bytes().chunks(2);
     let bytes = pairs.map(|pair| match pair {
