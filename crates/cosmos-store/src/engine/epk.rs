@@ -177,7 +177,7 @@ impl EpkRange {
     }
 
     /// Returns true if the range has a single effective partition key.
-    pub(super) fn is_point(&self) -> bool {
+    pub(crate) fn is_point(&self) -> bool {
         !self.from.is_empty() && successor(&self.from) == self.until
     }
 

@@ -2,11 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use cosmos_model::partitioning::path::PropertyPath;
+
 use super::{
     Committed, ContainerId, Done, Item, Lsn,
     catalog::{Container, conflict, not_found, precondition},
     disk::{Kind, Row},
-    encoding, epk,
+    epk,
     feed::{self, Written},
     patch,
     record::{Key, Record, epk_of, rid_of},
@@ -20,8 +22,6 @@ struct Slot {
     id: String,
     stored: Option<(u64, Arc<Record>)>,
     now: Option<(u64, Arc<Record>)>,
-    /// The body of `now`, if a step has written it.
-    json: Option<Json>,
     changed: bool,
 }
 
@@ -180,8 +180,8 @@ impl Container {
             if let Some(end) = new.expires(default_ttl) {
                 self.ttl.insert((end, rid), Arc::clone(&key));
             }
-            if let Some(json) = slot.json.as_ref().filter(|_| !self.indexes.is_empty()) {
-                self.index_insert(&key, json);
+            if !self.indexes.is_empty() {
+                self.index_insert(&key, &new.body);
             }
             self.items.insert(Arc::clone(&key), Arc::clone(&new));
             changed.push((key, Some(new)));
@@ -220,14 +220,14 @@ impl Container {
 
     /// Returns a row for each unique key. A missing value counts as null.
     fn unique_rows(&self, epk: &[u8], item: &Json) -> Vec<Vec<u8>> {
-        let row =
-            |(number, paths): (usize, &Vec<cosmos_model::partitioning::path::PropertyPath>)| {
-                let mut row = [epk, &number.to_be_bytes()].concat();
-                for path in paths {
-                    encoding::write(epk::find(item, path.names()).or(Some(&Json::Null)), &mut row);
-                }
-                row
-            };
+        let row = |(number, paths): (usize, &Vec<PropertyPath>)| {
+            let values = paths
+                .iter()
+                .map(|path| epk::find(item, path.names()).cloned().unwrap_or(Json::Null));
+            let mut row = [epk, &number.to_be_bytes()].concat();
+            Json::Array(values.collect()).write(&mut row);
+            row
+        };
         self.definition.unique_keys.iter().enumerate().map(row).collect()
     }
 }
@@ -313,7 +313,7 @@ impl Staged<'_> {
         let item = self.item(rid, &record);
         let operation = if old.is_some() { "replace" } else { "create" };
         self.version(operation, rid, &id, old, Some(&record), false);
-        self.set(place, Some((rid, record, body.json)));
+        self.set(place, Some((rid, record)));
         let status = if before.is_some() { 200 } else { 201 };
         Ok(Done { status, item: Some(item), before: before_item })
     }
@@ -326,10 +326,9 @@ impl Staged<'_> {
         self.slots.get(place).is_some_and(|slot| slot.changed)
     }
 
-    fn set(&mut self, place: usize, new: Option<(u64, Arc<Record>, Json)>) {
+    fn set(&mut self, place: usize, new: Option<(u64, Arc<Record>)>) {
         if let Some(slot) = self.slots.get_mut(place) {
-            let (now, json) = new.map(|(rid, record, json)| ((rid, record), json)).unzip();
-            (slot.now, slot.json, slot.changed) = (now, json, true);
+            (slot.now, slot.changed) = (new, true);
         }
     }
 
@@ -341,7 +340,7 @@ impl Staged<'_> {
         let rid = self.container.ids.get(&*[self.epk, id.as_bytes()].concat());
         let stored = rid.and_then(|rid| Some((*rid, Arc::clone(self.load(*rid)?))));
         let now = stored.clone().filter(|(_, record)| self.sees_expired || self.lives(record));
-        self.slots.push(Slot { id: id.to_owned(), stored, now, json: None, changed: false });
+        self.slots.push(Slot { id: id.to_owned(), stored, now, changed: false });
         self.slots.len() - 1
     }
 

@@ -222,8 +222,9 @@ pub struct IndexRange {
     pub until: Option<(Json, bool)>,
     /// True to read from the end.
     pub reverse: bool,
-    /// The place of the last item that was read: the scan goes on behind it.
-    pub after: Option<Vec<u8>>,
+    /// The number of the item at which the items begin, if all paths have their values in `equal`: items with the same
+    /// values are in the order of their numbers, the last 8 bytes of [`Item::place`].
+    pub at: Option<u64>,
 }
 
 /// The name of a database or container, or its `_rid`.

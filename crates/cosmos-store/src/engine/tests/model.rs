@@ -329,29 +329,30 @@ fn check_indexes(world: &World, range: &EpkRange, items: &[Value]) -> Result<(),
             from: None,
             until: None,
             reverse: false,
-            after: None,
+            at: None,
         };
         let lookup = |wanted: &IndexRange| world.view().lookup(world.container, range, wanted);
         let Some(found) = lookup(&whole) else { continue };
         let found: Vec<_> = found.map(|item| without_system_properties(value(&item))).collect();
         prop_assert!(found.is_sorted_by(|one, other| compare(&order(one), &order(other)).is_le()));
         prop_assert_eq!(found.len(), items.len());
-        // Backwards in pages of two.
-        let mut reverse = IndexRange { reverse: true, ..whole.clone() };
-        let mut backwards = Vec::new();
-        while let Some(page) = lookup(&reverse)
-            .map(|found| found.take(2).collect::<Vec<_>>())
-            .filter(|page| !page.is_empty())
-        {
-            reverse.after = page.last().map(|item| item.place.clone());
-            backwards.extend(page.iter().map(|item| without_system_properties(value(item))));
-        }
+        let reverse = IndexRange { reverse: true, ..whole.clone() };
+        let backwards = lookup(&reverse).unwrap();
+        let mut backwards: Vec<_> =
+            backwards.map(|item| without_system_properties(value(&item))).collect();
         backwards.reverse();
         prop_assert_eq!(&backwards, &found);
         // Equality, and a range that includes only one bound.
         let equal = IndexRange { equal: vec![Some(parsed(json!(3)))], ..whole.clone() };
         let threes = items.iter().filter(|item| item["n"].as_f64() == Some(3.0)).count();
         prop_assert_eq!(lookup(&equal).unwrap().count(), threes);
+        for (n, item) in lookup(&equal).unwrap().enumerate().filter(|_| !composite) {
+            let at = item.place.last_chunk().map(|number| u64::from_be_bytes(*number));
+            let rest = IndexRange { at, ..equal.clone() };
+            prop_assert_eq!(lookup(&rest).unwrap().count(), threes - n);
+            let rest = IndexRange { reverse: true, ..rest };
+            prop_assert_eq!(lookup(&rest).unwrap().count(), n + 1);
+        }
         let bounds = |included: bool| IndexRange {
             from: Some((parsed(json!(2)), included)),
             until: Some((parsed(json!(5)), !included)),
