@@ -148,10 +148,6 @@ fn partition_key(key: &mut Value) -> Result<(), Refusal> {
             );
             return Err(refused(text));
         }
-        // The id ends a key: it is unique below the levels before it.
-        if *path == "/id" && level + 1 < paths.len() {
-            return Err(refused("The path '/id' can only be the last level of a partition key."));
-        }
     }
     Ok(())
 }
@@ -174,8 +170,10 @@ fn indexing_policy(policy: &mut Value) -> Result<(), Refusal> {
         let paths = policy.entry(name).or_insert_with(|| json!([])).as_array_mut();
         for path in paths.ok_or_else(|| refused(format!("{name} is an array.")))? {
             let text = path["path"].as_str().unwrap_or_default();
-            if text == "/" {
+            if text == "/" || text == "/*" {
+                // The kinds of indexes on a path are of the past.
                 path["path"] = json!("/*");
+                path.as_object_mut().and_then(|path| path.remove("indexes"));
             } else if !text.starts_with('/') || !(text.ends_with("/?") || text.ends_with("/*")) {
                 return Err(refused(format!(
                     "The indexing path '{text}' could not be accepted, failed near position '{}'. Please ensure that the path is a valid path. Common errors include invalid characters or absence of quotes around labels.",

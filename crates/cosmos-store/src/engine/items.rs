@@ -2,11 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use cosmos_model::partitioning::path::PropertyPath;
+
 use super::{
     Committed, ContainerId, Done, Item, Lsn,
     catalog::{Container, conflict, not_found, precondition},
     disk::{Kind, Row},
-    encoding, epk,
+    epk,
     feed::{self, Written},
     patch,
     record::{Key, Record, epk_of, rid_of},
@@ -20,8 +22,6 @@ struct Slot {
     id: String,
     stored: Option<(u64, Arc<Record>)>,
     now: Option<(u64, Arc<Record>)>,
-    /// The body of `now`, if a step has written it.
-    json: Option<Json>,
     changed: bool,
 }
 
@@ -102,8 +102,19 @@ impl Writer {
                 None => _ = container.unique.remove(&*row),
             }
         }
-        for slot in slots.into_iter().filter(|slot| slot.changed) {
-            container.write(&given.epk, slot, self.rows.as_mut());
+        let changed = || slots.iter().filter(|slot| slot.changed);
+        let removed =
+            changed().filter_map(|slot| container.remove(&given.epk, slot)).collect::<Vec<_>>();
+        let written = changed().filter_map(|slot| container.insert(&given.epk, slot));
+        let items = removed
+            .into_iter()
+            .map(|key| (key, None))
+            .chain(written.map(|(key, record)| (key, Some(record))));
+        for (key, record) in items {
+            if let Some(rows) = &mut self.rows {
+                let value = record.map(|record| record.to_bytes());
+                rows.push(Row { container: id, kind: Kind::Items, key, value });
+            }
         }
         for (number, version) in (0_u32..).zip(versions) {
             let key = (partition, lsn + 1, number);
@@ -150,50 +161,41 @@ fn item_key(epk: &[u8], rid: u64) -> Key {
 }
 
 impl Container {
-    /// Writes what a transaction has made of an item.
-    fn write(&mut self, epk: &[u8], slot: Slot, rows: Option<&mut Vec<Row>>) {
-        let default_ttl = self.definition.default_ttl;
-        let id_key = || Key::from([epk, slot.id.as_bytes()].concat());
-        let rids = [&slot.stored, &slot.now].map(|version| version.as_ref().map(|(rid, _)| *rid));
-        let mut changed = Vec::new();
-        if let Some((rid, old)) = &slot.stored {
-            let key = item_key(epk, *rid);
-            self.log.remove(&(old.partition, old.lsn, *rid));
-            if let Some(end) = old.expires(default_ttl) {
-                self.ttl.remove(&(end, *rid));
-            }
-            if !self.indexes.is_empty() {
-                self.index_remove(&key, &old.body);
-            }
-            if rids[0] != rids[1] {
-                self.items.remove(&*key);
-                self.ids.remove(&*id_key());
-                changed.push((key, None));
-            }
+    /// Removes the old version of an item; returns its key if the item has gone, or has another number now.
+    fn remove(&mut self, epk: &[u8], slot: &Slot) -> Option<Key> {
+        let (rid, old) = slot.stored.as_ref()?;
+        let key = item_key(epk, *rid);
+        self.log.remove(&(old.partition, old.lsn, *rid));
+        if let Some(end) = old.expires(self.definition.default_ttl) {
+            self.ttl.remove(&(end, *rid));
         }
-        if let Some((rid, new)) = slot.now {
-            let key = item_key(epk, rid);
-            self.log.insert((new.partition, new.lsn, rid), Arc::clone(&key));
-            if rids[0] != rids[1] {
-                self.ids.insert(id_key(), rid);
-            }
-            if let Some(end) = new.expires(default_ttl) {
-                self.ttl.insert((end, rid), Arc::clone(&key));
-            }
-            if let Some(json) = slot.json.as_ref().filter(|_| !self.indexes.is_empty()) {
-                self.index_insert(&key, json);
-            }
-            self.items.insert(Arc::clone(&key), Arc::clone(&new));
-            changed.push((key, Some(new)));
+        if !self.indexes.is_empty() {
+            self.index_remove(&key, &old.body);
         }
-        if let Some(rows) = rows {
-            rows.extend(changed.into_iter().map(|(key, record)| Row {
-                container: self.id,
-                kind: Kind::Items,
-                key,
-                value: record.map(|record| record.to_bytes()),
-            }));
+        if slot.now.as_ref().is_some_and(|(now, _)| now == rid) {
+            return None;
         }
+        self.items.remove(&*key);
+        self.ids.remove(&*[epk, slot.id.as_bytes()].concat());
+        Some(key)
+    }
+
+    /// Adds the new version of an item, after all old ones have been removed.
+    fn insert(&mut self, epk: &[u8], slot: &Slot) -> Option<(Key, Arc<Record>)> {
+        let (rid, new) = slot.now.as_ref()?;
+        let key = item_key(epk, *rid);
+        self.log.insert((new.partition, new.lsn, *rid), Arc::clone(&key));
+        if slot.stored.as_ref().is_none_or(|(stored, _)| stored != rid) {
+            self.ids.insert([epk, slot.id.as_bytes()].concat().into(), *rid);
+        }
+        if let Some(end) = new.expires(self.definition.default_ttl) {
+            self.ttl.insert((end, *rid), Arc::clone(&key));
+        }
+        if !self.indexes.is_empty() {
+            self.index_insert(&key, &new.body);
+        }
+        self.items.insert(Arc::clone(&key), Arc::clone(new));
+        Some((key, Arc::clone(new)))
     }
 
     /// Takes an item that was read from the disk.
@@ -220,14 +222,14 @@ impl Container {
 
     /// Returns a row for each unique key. A missing value counts as null.
     fn unique_rows(&self, epk: &[u8], item: &Json) -> Vec<Vec<u8>> {
-        let row =
-            |(number, paths): (usize, &Vec<cosmos_model::partitioning::path::PropertyPath>)| {
-                let mut row = [epk, &number.to_be_bytes()].concat();
-                for path in paths {
-                    encoding::write(epk::find(item, path.names()).or(Some(&Json::Null)), &mut row);
-                }
-                row
-            };
+        let row = |(number, paths): (usize, &Vec<PropertyPath>)| {
+            let values = paths
+                .iter()
+                .map(|path| epk::find(item, path.names()).cloned().unwrap_or(Json::Null));
+            let mut row = [epk, &number.to_be_bytes()].concat();
+            Json::Array(values.collect()).write(&mut row);
+            row
+        };
         self.definition.unique_keys.iter().enumerate().map(row).collect()
     }
 }
@@ -293,8 +295,20 @@ impl Staged<'_> {
                 body
             }
         };
-        let ended = self.slots.get(place).and_then(|slot| slot.stored.clone());
-        if let Some((rid, ended)) = ended.filter(|_| before.is_none() && !self.is_changed(place)) {
+        // A replacement whose body has another id renames the item.
+        let (place, id) = match body.json.get("id").and_then(Json::as_str) {
+            Some(other) if other != id => {
+                let renamed = self.slot(other);
+                if self.slots.get(renamed).is_some_and(|slot| slot.now.is_some()) {
+                    return Err(conflict());
+                }
+                self.set(place, None);
+                (renamed, other.to_owned())
+            }
+            _ => (place, id),
+        };
+        let ended = self.slots.get(place).filter(|slot| slot.now.is_none() && !slot.changed);
+        if let Some((rid, ended)) = ended.and_then(|slot| slot.stored.clone()) {
             self.release(rid, &ended)?;
             self.version("delete", rid, &id, Some(&ended), None, true);
         }
@@ -313,7 +327,7 @@ impl Staged<'_> {
         let item = self.item(rid, &record);
         let operation = if old.is_some() { "replace" } else { "create" };
         self.version(operation, rid, &id, old, Some(&record), false);
-        self.set(place, Some((rid, record, body.json)));
+        self.set(place, Some((rid, record)));
         let status = if before.is_some() { 200 } else { 201 };
         Ok(Done { status, item: Some(item), before: before_item })
     }
@@ -322,14 +336,9 @@ impl Staged<'_> {
         record.item(&item_key(self.epk, rid))
     }
 
-    fn is_changed(&self, place: usize) -> bool {
-        self.slots.get(place).is_some_and(|slot| slot.changed)
-    }
-
-    fn set(&mut self, place: usize, new: Option<(u64, Arc<Record>, Json)>) {
+    fn set(&mut self, place: usize, new: Option<(u64, Arc<Record>)>) {
         if let Some(slot) = self.slots.get_mut(place) {
-            let (now, json) = new.map(|(rid, record, json)| ((rid, record), json)).unzip();
-            (slot.now, slot.json, slot.changed) = (now, json, true);
+            (slot.now, slot.changed) = (new, true);
         }
     }
 
@@ -341,7 +350,7 @@ impl Staged<'_> {
         let rid = self.container.ids.get(&*[self.epk, id.as_bytes()].concat());
         let stored = rid.and_then(|rid| Some((*rid, Arc::clone(self.load(*rid)?))));
         let now = stored.clone().filter(|(_, record)| self.sees_expired || self.lives(record));
-        self.slots.push(Slot { id: id.to_owned(), stored, now, json: None, changed: false });
+        self.slots.push(Slot { id: id.to_owned(), stored, now, changed: false });
         self.slots.len() - 1
     }
 

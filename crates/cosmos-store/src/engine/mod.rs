@@ -222,8 +222,9 @@ pub struct IndexRange {
     pub until: Option<(Json, bool)>,
     /// True to read from the end.
     pub reverse: bool,
-    /// The place of the last item that was read: the scan goes on behind it.
-    pub after: Option<Vec<u8>>,
+    /// The number of the item at which the items begin, if all paths have their values in `equal`: items with the same
+    /// values are in the order of their numbers, the last 8 bytes of [`Item::place`].
+    pub at: Option<u64>,
 }
 
 /// The name of a database or container, or its `_rid`.
@@ -259,10 +260,11 @@ impl Engine {
         self.newest.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Creates a database.
+    /// Creates a database. Throughput is the content of an offer, as in [`Engine::replace_offer`]: the containers of the
+    /// database share it.
     ///
     /// # Errors
-    /// 409 if it exists; 400 for a bad name.
+    /// 409 if it exists; 400 for a bad name or throughput.
     pub async fn create_database(
         &self,
         body: &Value,
@@ -283,7 +285,8 @@ impl Engine {
         self.queue.write(move |writer| writer.catalog.delete_database(database)).await
     }
 
-    /// Creates a container with this number of physical partitions.
+    /// Creates a container with this number of physical partitions. Without throughput of its own or of its database
+    /// it gets 400 request units a second.
     ///
     /// # Errors
     /// 400 for a bad definition; 404; 409 if it exists.
@@ -356,5 +359,5 @@ impl Engine {
     }
 }
 
-/// Items in an order. They hold a [`View`].
+/// Items in an order, of a state that they hold.
 pub struct Items(Option<view::Rest>);

@@ -44,7 +44,7 @@ fn a_definition_gets_the_defaults_of_the_service() {
     });
     let created = create(&with(given.clone()), None).unwrap();
     let policy = json!({
-        "indexingMode": "consistent", "automatic": true, "includedPaths": [{"path": "/*", "indexes": []}],
+        "indexingMode": "consistent", "automatic": true, "includedPaths": [{"path": "/*"}],
         "excludedPaths": [{"path": "/x/*"}, {"path": "/\"_etag\"/?"}],
         "compositeIndexes": [[{"path": "/a", "order": "ascending"}, {"path": "/b", "order": "descending"}]],
     });
@@ -53,6 +53,12 @@ fn a_definition_gets_the_defaults_of_the_service() {
     for name in ["computedProperties", "changeFeedPolicy", "defaultTtl"] {
         assert_eq!(created[name], given[name]);
     }
+}
+
+#[test]
+fn an_id_may_be_part_of_a_hierarchical_key() {
+    let key = json!({"paths": ["/id", "/pk"], "kind": "MultiHash"});
+    assert!(create(&with(json!({"partitionKey": key})), None).is_ok());
 }
 
 #[test]
@@ -68,7 +74,6 @@ fn bad_definitions_are_refused() {
         key(json!(["a"]), "Hash"),
         key(json!(["/_ts"]), "Hash"),
         key(json!(["/a"]), "Other"),
-        key(json!(["/id", "/a"]), "MultiHash"),
         key(json!(["/a", "/a"]), "MultiHash"),
         key(json!(["/a", "/b", "/c", "/d"]), "MultiHash"),
         json!({"partitionKey": {"paths": ["/a"], "version": 3}}),

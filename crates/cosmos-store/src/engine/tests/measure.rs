@@ -94,7 +94,7 @@ fn measure() {
         from: None,
         until: None,
         reverse: false,
-        after: None,
+        at: None,
     };
     let looking = Instant::now();
     let found: Vec<_> =

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::{World, of, parsed, put, run};
 use crate::{
-    engine::{Engine, EpkRange, ItemOperation, Name, Operation, Patch, writer::now},
+    engine::{
+        Condition, Engine, EpkRange, IndexRange, ItemOperation, Name, Operation, Patch, writer::now,
+    },
     json::Json,
 };
 
@@ -80,7 +82,8 @@ fn bad_items_are_refused() {
     assert_eq!(status(json!({"pk": 1})), (400, 0));
     assert_eq!(status(json!({"id": 7, "pk": 1})), (400, 0));
     assert_eq!(status(json!([1])), (400, 0));
-    assert_eq!(status(json!({"id": "a", "pk": [1]})), (400, 0));
+    assert_eq!(status(json!({"id": "object", "pk": {"x": 1}})), (201, 0));
+    assert!(world.read(&json!([{}]), "object").is_some(), "no value for a key");
     assert_eq!(status(json!({"id": "a", "pk": "x".repeat(2049)})), (400, 0));
     for ttl in [json!(0), json!(-2), json!(1.5), json!("1"), json!(null), json!(1e12)] {
         assert_eq!(status(json!({"id": "a", "pk": 1, "ttl": ttl})), (400, 0));
@@ -95,11 +98,6 @@ fn bad_items_are_refused() {
     let other =
         world.one(&json!([2]), put(Operation::Replace, &json!({"id": "b", "pk": 1}))).unwrap_err();
     assert_eq!(other.status, 404, "what is missing is missing, whatever the body says");
-    let other = ItemOperation {
-        id: Some("c".to_owned()),
-        ..put(Operation::Replace, &json!({"id": "b", "pk": 1}))
-    };
-    assert_eq!(world.one(&json!([1]), other).unwrap_err().status, 400);
     let none = run(world.engine.transact(world.container, Some(&parsed(json!([1]))), Vec::new()));
     assert_eq!(none.unwrap_err().status, 400);
     let many = (0..101).map(|n| of(Operation::Read, &n.to_string())).collect();
@@ -303,6 +301,43 @@ fn long_texts_of_version_1_are_different_keys() {
 }
 
 #[test]
+fn unique_keys_compare_whole_values_within_a_logical_partition() {
+    let world = World::new(json!({"uniqueKeyPolicy": {"uniqueKeys": [{"paths": ["/a", "/b/c"]}]}}));
+    let long = "x".repeat(5000);
+    let create = |id: &str, pk: i32, a: Value| {
+        let item = json!({"id": id, "pk": pk, "a": a, "b": {"c": 1}});
+        world.create(&item).map_or_else(|refusal| refusal.status, |done| done.status)
+    };
+    assert_eq!(create("1", 1, json!(format!("{long}1"))), 201);
+    assert_eq!(create("2", 1, json!(format!("{long}2"))), 201);
+    assert_eq!(create("3", 1, json!(format!("{long}2"))), 409);
+    assert_eq!(create("3", 2, json!(format!("{long}2"))), 201);
+    assert_eq!(create("4", 1, json!(null)), 201);
+    let missing = world.create(&json!({"id": "5", "pk": 1, "b": {"c": 1}}));
+    assert_eq!(missing.unwrap_err().status, 409, "a missing value counts as null");
+}
+
+#[test]
+fn an_index_has_what_the_service_writes_and_only_what_the_policy_covers() {
+    let world = World::new(json!({"indexingPolicy": {"excludedPaths": [{"path": "/x/*"}]}}));
+    world.create(&json!({"id": "a", "pk": 1, "x": 1})).unwrap();
+    let count = |path: &str| {
+        let paths = vec![vec![path.to_owned()]];
+        run(world.engine.build_index(world.container, &paths, false));
+        let from = Some((parsed(json!(1)), true));
+        let wanted =
+            IndexRange { paths, equal: vec![], from, until: None, reverse: false, at: None };
+        Some(world.view().lookup(world.container, &EpkRange::all(), &wanted)?.count())
+    };
+    assert_eq!((count("_ts"), count("x")), (Some(1), None));
+    for _ in 0..3 {
+        world.upsert(&json!({"id": "a", "pk": 1, "x": 1})).unwrap();
+    }
+    world.upsert(&json!({"id": "b", "pk": 2})).unwrap();
+    assert_eq!(count("_ts"), Some(2));
+}
+
+#[test]
 fn the_feed_begins_at_a_time() {
     let world = World::new(json!({}));
     let begin = now();
@@ -349,6 +384,20 @@ fn databases_end_with_their_containers_and_names_and_rids_find_them() {
     let anew = World::of(engine.clone(), json!({}));
     assert_ne!(anew.container, world.container);
     assert_eq!(anew.scan(&EpkRange::all()).len(), 0);
+}
+
+#[test]
+fn a_defect_fails_its_request_alone() {
+    let world = World::new(json!({}));
+    world.create(&json!({"id": "a", "pk": 1})).unwrap();
+    let condition: Condition = Box::new(|_: &Json| panic!("a defect"));
+    let operations = vec![parsed(json!({"op": "set", "path": "/x", "value": 1}))];
+    let broken = Operation::Patch(Patch { operations, condition: Some(condition) });
+    let key = parsed(json!([1]));
+    let failed = run(world.engine.transact(world.container, Some(&key), vec![of(broken, "a")]));
+    assert_eq!(failed.unwrap_err().status, 500);
+    world.upsert(&json!({"id": "a", "pk": 1, "x": 2})).unwrap();
+    assert_eq!(world.read(&json!([1]), "a").unwrap()["x"], 2);
 }
 
 #[test]
