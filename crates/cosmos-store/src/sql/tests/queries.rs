@@ -338,6 +338,8 @@ fn mistakes_are_refused_by_name() {
         ),
         ("SELECT VALUE 1 FROM c WHERE COUNT(1) > 1", "COUNT is not allowed here"),
         ("SELECT VALUE SUM(COUNT(1)) FROM c", "COUNT is not allowed here"),
+        ("SELECT COUNT(1), (SELECT VALUE c.x FROM c) FROM c", "SC2001"),
+        ("SELECT VALUE x FROM c JOIN (SELECT VALUE d.x FROM d) AS x", "'d'"),
         ("SELECT TOP @p * FROM c", "TOP clause"),
         ("SELECT * FROM c OFFSET 4294967295 LIMIT 1", "OFFSET clause"),
         ("SELECT * FROM c ORDER BY RANK FullTextScore(c.a, 'x')", "ORDER BY RANK"),
