@@ -381,6 +381,8 @@ fn an_evaluation_has_an_end() {
     for text in [
         "SELECT VALUE 1 FROM c JOIN x IN c.a JOIN y IN c.a JOIN z IN c.a",
         "SELECT VALUE c FROM c JOIN x IN c.a",
+        "SELECT VALUE 1 FROM c JOIN x IN c.a WHERE c.t != c.t",
+        "SELECT VALUE 1 FROM c JOIN x IN c.a WHERE REGEXMATCH(c.t, 'a+b')",
         "SELECT VALUE REPLACE(c.t, 'x', c.t) FROM c",
         "SELECT VALUE COUNT(1) FROM c JOIN x IN c.a JOIN y IN c.a JOIN z IN c.a",
         "SELECT VALUE EXISTS(SELECT 1 FROM x IN c.a JOIN y IN c.a JOIN z IN c.a WHERE x + y + z < 0) FROM c",
