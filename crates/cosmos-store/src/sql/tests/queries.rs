@@ -307,7 +307,7 @@ fn mistakes_are_refused_by_name() {
         ),
         (
             "SELECT * FROM c WHERE a = 1",
-            "\"code\":\"SC2001\",\"message\":\"Identifier 'a' could not be resolved.\"",
+            r#"{"errors":[{"severity":"Error","location":{"start":22,"end":23},"code":"SC2001","message":"Identifier 'a' could not be resolved."}]}"#,
         ),
         ("SELECT c.x", "SC2001"),
         ("SELECT * FROM c ORDER BY x.n", "'x'"),
