@@ -60,6 +60,18 @@ impl Prepared {
             let end = error.at.saturating_add(error.near.len());
             refused("SC1001", &error.to_string(), Some((error.at, end)))
         })?;
+        Self::compile(text, query, parameters)
+    }
+
+    /// Checks a query that was parsed or changed before; its errors have no locations.
+    ///
+    /// # Errors
+    /// As [`Prepared::new`].
+    pub fn of(query: Query, parameters: Parameters) -> Result<Self, Refusal> {
+        Self::compile("", query, parameters)
+    }
+
+    fn compile(text: &str, query: Query, parameters: Parameters) -> Result<Self, Refusal> {
         let mut compiler = Compiler::new(text, &parameters);
         let plan = compiler.query(&query)?;
         let needed = compiler.needed();

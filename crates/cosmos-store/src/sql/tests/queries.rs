@@ -354,6 +354,8 @@ fn counts_may_be_parameters() {
     let query =
         Prepared::new("SELECT * FROM c OFFSET 1 LIMIT @n", vec![("@n".into(), json("7"))]).unwrap();
     assert_eq!((query.top(), query.offset_limit()), (None, Some((1, 7))));
+    let query = Prepared::of(query.query, query.parameters).unwrap();
+    assert_eq!(query.offset_limit(), Some((1, 7)));
     let filter = query.query.filter.as_ref();
     assert_eq!(filter.and_then(|filter| query.value_of(filter)), None);
     let query =
