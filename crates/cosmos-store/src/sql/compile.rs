@@ -1,6 +1,6 @@
 //! From the tree of a query to its compiled form: names are resolved, functions and aggregates are found and checked.
 
-use cosmos_model::sql::{Count, Expr, Query, Select, Source, Test, Values};
+use cosmos_model::sql::{Expr, Test, locate};
 
 use crate::{Refusal, json::Json};
 
@@ -9,9 +9,10 @@ use super::{
     functions,
     groups::Aggregate,
     operators::{like_parts, order},
-    plan::{From, Plan},
     refused,
 };
+
+mod queries;
 
 /// A list of constants of IN that is at least so long is sorted.
 const MIN_SORTED: usize = 4;
@@ -34,6 +35,8 @@ struct Grouping<'q> {
 }
 
 pub(super) struct Compiler<'q> {
+    /// For the locations of errors; it may be empty.
+    text: &'q str,
     parameters: &'q [(String, Json)],
     scope: Vec<Alias<'q>>,
     grouping: Option<Grouping<'q>>,
@@ -45,9 +48,9 @@ pub(super) struct Compiler<'q> {
 
 impl<'q> Compiler<'q> {
     /// Begins with the item as the only frame; it has no name.
-    pub(super) fn new(parameters: &'q [(String, Json)]) -> Self {
+    pub(super) fn new(text: &'q str, parameters: &'q [(String, Json)]) -> Self {
         let scope = vec![Alias { name: None, is_item: true }];
-        Self { parameters, scope, grouping: None, is_within: false, needed: Some(Vec::new()) }
+        Self { text, parameters, scope, grouping: None, is_within: false, needed: Some(Vec::new()) }
     }
 
     /// Gives the item a name.
@@ -60,191 +63,9 @@ impl<'q> Compiler<'q> {
         self.needed
     }
 
-    /// Compiles a query.
-    pub(super) fn query(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
-        self.query_within(query)
-    }
-
-    /// Compiles a query within a query, with the names that are known where it stands.
-    fn subquery(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
-        let outer = self.scope.clone();
-        let grouping = self.grouping.take();
-        let is_within = std::mem::replace(&mut self.is_within, true);
-        let plan = self.query_within(query);
-        self.is_within = is_within;
-        self.scope = outer;
-        self.grouping = grouping;
-        plan
-    }
-
-    fn query_within(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
-        if self.is_within {
-            for (is_there, code, clause) in [
-                (query.top.is_some(), "SC2203", "'TOP' is"),
-                (query.offset_limit.is_some(), "SC2204", "'OFFSET LIMIT' clause is"),
-                (!query.order_by.is_empty(), "", "'ORDER BY' is"),
-            ] {
-                if is_there {
-                    return Err(refused(
-                        code,
-                        &format!("{clause} not supported in subqueries."),
-                        None,
-                    ));
-                }
-            }
-        }
-        if query.by_rank {
-            return Err(missing("ORDER BY RANK"));
-        }
-        let outer = self.scope.clone();
-        let mut sources = Vec::new();
-        for source in &query.from {
-            sources.push(self.source(source)?);
-        }
-        let filter = query.filter.as_ref().map(|filter| self.expr(filter)).transpose()?;
-        let group = self.all(&query.group_by)?;
-        let selected: Vec<&Expr> = match &query.select {
-            Select::All => Vec::new(),
-            Select::Value(value) => vec![value],
-            Select::List(all) => all.iter().map(|(value, _)| value).collect(),
-        };
-        let ordered = query.order_by.iter().map(|order| &order.by);
-        let is_grouped =
-            !query.group_by.is_empty() || selected.into_iter().chain(ordered).any(sums_up);
-        if is_grouped {
-            let scope = std::mem::replace(&mut self.scope, outer);
-            self.grouping = Some(Grouping {
-                by: &query.group_by,
-                aggregates: Vec::new(),
-                scope,
-                clause: ("select list", "SC2102"),
-            });
-        }
-        let result = self.select(query)?;
-        if let Some(grouping) = &mut self.grouping {
-            grouping.clause = ("ORDER BY clause", "SC2103");
-        }
-        let mut order = Vec::new();
-        for by in &query.order_by {
-            order.push((self.expr(&by.by)?, by.descending || is_similarity(&by.by)));
-        }
-        let top = query.top.as_ref().map(|count| self.count(count, "TOP")).transpose()?;
-        let offset_limit = match &query.offset_limit {
-            Some((offset, limit)) => {
-                Some((self.count(offset, "OFFSET")?, self.count(limit, "LIMIT")?))
-            }
-            None => None,
-        };
-        if top.is_some() && offset_limit.is_some() {
-            return Err(refused("", "'TOP' and 'OFFSET LIMIT' cannot be used together.", None));
-        }
-        let aggregates =
-            self.grouping.take().map(|grouping| grouping.aggregates).unwrap_or_default();
-        let distinct = query.distinct;
-        Ok(Plan {
-            sources,
-            filter,
-            group,
-            aggregates,
-            is_grouped,
-            order,
-            result,
-            distinct,
-            top,
-            offset_limit,
-        })
-    }
-
-    fn source(&mut self, source: &'q Source) -> Result<From, Refusal> {
-        let alias = source.alias.as_deref();
-        let (compiled, alias) = match &source.values {
-            Values::Query(query) => {
-                (From::Plan(self.subquery(query)?), Alias { name: alias, is_item: false })
-            }
-            Values::Path(name, steps) => {
-                // The first name of all is that of the container, whatever it is.
-                let is_container = self.scope.iter().all(|alias| alias.name.is_none());
-                let slot =
-                    if is_container { Some((self.scope.len() - 1, true)) } else { self.find(name) };
-                let (slot, is_item) = slot.ok_or_else(|| unresolved(name))?;
-                let path: Vec<Step> = steps.iter().map(|step| Self::step(step.into())).collect();
-                let is_item = is_item && path.is_empty();
-                let last = steps.iter().rev().find_map(|step| step.as_str());
-                let name = alias.or(last).or(Some(name));
-                let node = if is_item { Node::Slot(slot) } else { self.path(slot, path) };
-                (
-                    From::Node(node, source.iterates),
-                    Alias { name, is_item: is_item && !source.iterates },
-                )
-            }
-        };
-        self.scope.push(alias);
-        Ok(compiled)
-    }
-
-    fn select(&mut self, query: &'q Query) -> Result<Node, Refusal> {
-        match &query.select {
-            Select::All if query.from.is_empty() => {
-                Err(refused("", "'SELECT *' is not valid if FROM clause is omitted.", None))
-            }
-            Select::All if query.from.len() > 1 => {
-                Err(refused("", "'SELECT *' is only valid with a single input set.", None))
-            }
-            Select::All if self.grouping.is_some() => {
-                Err(refused("", "'SELECT *' is not valid with 'GROUP BY'.", None))
-            }
-            Select::All => {
-                self.use_whole(self.scope.len() - 1);
-                Ok(Node::Slot(0))
-            }
-            Select::Value(value) => self.expr(value),
-            Select::List(all) => {
-                let mut unnamed = 0;
-                let mut properties = Vec::with_capacity(all.len());
-                for (value, alias) in all {
-                    let name = alias.as_deref().or(match value {
-                        Expr::Name(name) => Some(name),
-                        Expr::Member(_, step) => match &**step {
-                            Expr::Literal(serde_json::Value::String(name)) => Some(name),
-                            _ => None,
-                        },
-                        _ => None,
-                    });
-                    let name = name.map_or_else(
-                        || {
-                            unnamed += 1;
-                            format!("${unnamed}").into()
-                        },
-                        Box::from,
-                    );
-                    properties.push((name, self.expr(value)?));
-                }
-                Ok(Node::Object(properties))
-            }
-        }
-    }
-
-    fn count(&self, count: &Count, clause: &str) -> Result<u32, Refusal> {
-        let number = match count {
-            Count::Literal(number) => Some(*number),
-            Count::Parameter(name) => self
-                .parameter(name)?
-                .as_f64()
-                .and_then(functions::index)
-                .and_then(|n| n.try_into().ok()),
-        };
-        number.filter(|number| i32::try_from(*number).is_ok()).ok_or_else(|| {
-            refused(
-                "",
-                &format!("The {clause} clause needs a whole number between 0 and 2147483647."),
-                None,
-            )
-        })
-    }
-
     fn parameter(&self, name: &str) -> Result<&'q Json, Refusal> {
         let found = self.parameters.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value).ok_or_else(|| unresolved(name))
+        found.map(|(_, value)| value).ok_or_else(|| self.unresolved(name))
     }
 
     /// Returns how many frames further out the source of a name is, and whether its value is the item.
@@ -416,7 +237,7 @@ impl<'q> Compiler<'q> {
             return Err(missing(&format!("The user-defined function {name}")));
         }
         let Some(aggregate) = Aggregate::named(name) else {
-            let function = functions::named(name)?;
+            let function = functions::named(name, || self.locate(name))?;
             if !(function.least..=function.most).contains(&arguments.len()) {
                 let text = match (function.least, function.most) {
                     (least, most) if least == most => format!("{least} argument(s)"),
@@ -463,6 +284,15 @@ impl<'q> Compiler<'q> {
         Ok(Node::Computed(place))
     }
 
+    /// Returns where a name stands first.
+    fn locate(&self, name: &str) -> Option<(usize, usize)> {
+        locate(self.text, name).map(|at| (at.start, at.end))
+    }
+
+    fn unresolved(&self, name: &str) -> Refusal {
+        refused("SC2001", &format!("Identifier '{name}' could not be resolved."), self.locate(name))
+    }
+
     /// Returns the refusal of a name that no source has, and of the members below it.
     fn unknown(&self, name: &str, steps: &[Step]) -> Refusal {
         match &self.grouping {
@@ -476,9 +306,9 @@ impl<'q> Compiler<'q> {
                 let text = format!(
                     "Property reference '{name}{path}' is invalid in the {clause} because it is not contained in either an aggregate function or the GROUP BY clause."
                 );
-                refused(code, &text, None)
+                refused(code, &text, self.locate(name))
             }
-            _ => unresolved(name),
+            _ => self.unresolved(name),
         }
     }
 }
@@ -486,33 +316,6 @@ impl<'q> Compiler<'q> {
 fn sorted(mut values: Vec<Json>) -> Vec<Json> {
     values.sort_by(|one, other| order(Some(one), Some(other)));
     values
-}
-
-/// Returns whether an expression has an aggregate.
-fn sums_up(expr: &Expr) -> bool {
-    let mut found = false;
-    expr.visit(&mut |part| {
-        found |= matches!(part, Expr::Call(name, _) if Aggregate::named(name).is_some());
-    });
-    found
-}
-
-/// Returns whether an expression is greater the more similar two vectors are. Their order is always that the most
-/// similar ones come first.
-fn is_similarity(expr: &Expr) -> bool {
-    let Expr::Call(name, arguments) = expr else { return false };
-    let option = arguments.get(3).and_then(|options| {
-        let Expr::Object(options) = options else { return None };
-        options.iter().find(|(name, _)| name == "distanceFunction").map(|(_, metric)| metric)
-    });
-    let is_distance = option.is_some_and(|metric| {
-        matches!(metric, Expr::Literal(serde_json::Value::String(metric)) if metric.eq_ignore_ascii_case("euclidean"))
-    });
-    name == "VECTORDISTANCE" && !is_distance
-}
-
-fn unresolved(name: &str) -> Refusal {
-    refused("SC2001", &format!("Identifier '{name}' could not be resolved."), None)
 }
 
 /// Returns the refusal of what the service has, but this store has not.

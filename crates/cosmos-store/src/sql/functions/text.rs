@@ -12,7 +12,7 @@ use super::{Args, index};
 const MAX_REPLICATED: usize = 10_000;
 
 /// The most bytes of a compiled regular expression.
-const MAX_REGEX_BYTES: usize = 1 << 20;
+const MAX_REGEX_BYTES: usize = 1 << 18;
 
 /// Returns a text made of one.
 pub(super) fn of<T: Into<Box<str>>>(args: &Args<'_>, make: fn(&str) -> T) -> Option<Json> {
@@ -161,7 +161,7 @@ pub(super) fn regex_match(args: &Args<'_>) -> Option<Json> {
         return None;
     }
     // A regular expression takes linear time, but several steps for each of its bytes.
-    args.run.spend(text.len() / 16 * (pattern.len() / 16 + 1))?;
+    args.run.spend(text.len().saturating_mul(pattern.len() / 8 + 1) / 4)?;
     let key = format!("{modifiers}/{pattern}");
     COMPILED.with_borrow_mut(|compiled| {
         if compiled.as_ref().is_none_or(|(known, _)| *known != key) {

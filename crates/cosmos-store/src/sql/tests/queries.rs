@@ -307,7 +307,7 @@ fn mistakes_are_refused_by_name() {
         ),
         (
             "SELECT * FROM c WHERE a = 1",
-            "\"code\":\"SC2001\",\"message\":\"Identifier 'a' could not be resolved.\"",
+            r#"{"errors":[{"severity":"Error","location":{"start":22,"end":23},"code":"SC2001","message":"Identifier 'a' could not be resolved."}]}"#,
         ),
         ("SELECT c.x", "SC2001"),
         ("SELECT * FROM c ORDER BY x.n", "'x'"),
@@ -338,6 +338,8 @@ fn mistakes_are_refused_by_name() {
         ),
         ("SELECT VALUE 1 FROM c WHERE COUNT(1) > 1", "COUNT is not allowed here"),
         ("SELECT VALUE SUM(COUNT(1)) FROM c", "COUNT is not allowed here"),
+        ("SELECT COUNT(1), (SELECT VALUE c.x FROM c) FROM c", "SC2001"),
+        ("SELECT VALUE x FROM c JOIN (SELECT VALUE d.x FROM d) AS x", "'d'"),
         ("SELECT TOP @p * FROM c", "TOP clause"),
         ("SELECT * FROM c OFFSET 4294967295 LIMIT 1", "OFFSET clause"),
         ("SELECT * FROM c ORDER BY RANK FullTextScore(c.a, 'x')", "ORDER BY RANK"),
@@ -352,6 +354,8 @@ fn counts_may_be_parameters() {
     let query =
         Prepared::new("SELECT * FROM c OFFSET 1 LIMIT @n", vec![("@n".into(), json("7"))]).unwrap();
     assert_eq!((query.top(), query.offset_limit()), (None, Some((1, 7))));
+    let query = Prepared::of(query.query, query.parameters).unwrap();
+    assert_eq!(query.offset_limit(), Some((1, 7)));
     let filter = query.query.filter.as_ref();
     assert_eq!(filter.and_then(|filter| query.value_of(filter)), None);
     let query =
@@ -379,6 +383,8 @@ fn an_evaluation_has_an_end() {
     for text in [
         "SELECT VALUE 1 FROM c JOIN x IN c.a JOIN y IN c.a JOIN z IN c.a",
         "SELECT VALUE c FROM c JOIN x IN c.a",
+        "SELECT VALUE 1 FROM c JOIN x IN c.a WHERE c.t != c.t",
+        "SELECT VALUE 1 FROM c JOIN x IN c.a WHERE REGEXMATCH(c.t, 'a+b')",
         "SELECT VALUE REPLACE(c.t, 'x', c.t) FROM c",
         "SELECT VALUE COUNT(1) FROM c JOIN x IN c.a JOIN y IN c.a JOIN z IN c.a",
         "SELECT VALUE EXISTS(SELECT 1 FROM x IN c.a JOIN y IN c.a JOIN z IN c.a WHERE x + y + z < 0) FROM c",
