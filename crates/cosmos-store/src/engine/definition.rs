@@ -61,12 +61,9 @@ pub(super) fn complete(given: &Value) -> Result<Map<String, Value>, Refusal> {
     let policy = definition.entry("indexingPolicy").or_insert_with(|| json!({}));
     indexing_policy(policy)?;
     vectors(&definition)?;
-    if let Some(ttl) = definition.get("defaultTtl") {
-        if !ttl.as_i64().is_some_and(is_ttl) {
-            return Err(refused(format!(
-                "The input ttl '{ttl}' is invalid. Ensure to provide a nonzero positive integer less than or equal to '2147483647', or the value of '-1'."
-            )));
-        }
+    if let Some(ttl) = definition.get("defaultTtl").filter(|ttl| !ttl.as_i64().is_some_and(is_ttl))
+    {
+        return Err(bad_ttl(ttl));
     }
     unique_keys(definition.get("uniqueKeyPolicy"))?;
     let conflicts = definition.entry("conflictResolutionPolicy").or_insert_with(|| json!({}));
@@ -87,6 +84,13 @@ pub(super) fn complete(given: &Value) -> Result<Map<String, Value>, Refusal> {
     }
     computed_properties(definition.get("computedProperties"))?;
     Ok(definition)
+}
+
+/// The refusal of a time to live.
+pub(super) fn bad_ttl(ttl: impl std::fmt::Display) -> Refusal {
+    refused(format!(
+        "The input ttl '{ttl}' is invalid. Ensure to provide a nonzero positive integer less than or equal to '2147483647', or the value of '-1'."
+    ))
 }
 
 /// Returns true for a number of seconds, and for -1, which is never.
@@ -243,22 +247,23 @@ fn vectors(definition: &Map<String, Value>) -> Result<(), Refusal> {
             .as_str()
             .is_some_and(|value| allowed.iter().any(|one| value.eq_ignore_ascii_case(one)))
     };
+    let is_path =
+        |path: &Value| path.as_str().is_some_and(|path| path.parse::<PropertyPath>().is_ok());
     for vector in &embeddings {
-        let text =
-            if !vector["path"].as_str().is_some_and(|path| path.parse::<PropertyPath>().is_ok()) {
-                "path"
-            } else if !one_of(&vector["dataType"], &["float32", "float16", "int8", "uint8"]) {
-                "dataType"
-            } else if !one_of(&vector["distanceFunction"], &["cosine", "dotproduct", "euclidean"]) {
-                "distanceFunction"
-            } else if !vector["dimensions"]
-                .as_i64()
-                .is_some_and(|dimensions| (1..=4096).contains(&dimensions))
-            {
-                "dimensions"
-            } else {
-                continue;
-            };
+        let text = if !is_path(&vector["path"]) {
+            "path"
+        } else if !one_of(&vector["dataType"], &["float32", "float16", "int8", "uint8"]) {
+            "dataType"
+        } else if !one_of(&vector["distanceFunction"], &["cosine", "dotproduct", "euclidean"]) {
+            "distanceFunction"
+        } else if vector["dimensions"]
+            .as_i64()
+            .is_none_or(|dimensions| !(1..=4096).contains(&dimensions))
+        {
+            "dimensions"
+        } else {
+            continue;
+        };
         return Err(refused(format!("The Vector Embedding Policy has an invalid {text}.")));
     }
     for index in definition

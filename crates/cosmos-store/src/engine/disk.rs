@@ -13,6 +13,9 @@ use super::{
     record::{Key, Record},
 };
 
+/// What is done with a row; `None` if it cannot be read.
+type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Option<()>;
+
 type Table<'a> = TableDefinition<'a, &'static [u8], &'static [u8]>;
 
 /// A letter and a number → JSON: the catalog.
@@ -37,6 +40,9 @@ fn name(container: ContainerId, kind: Kind) -> String {
     format!("{container}.{kind:?}")
 }
 
+/// The file's own cache is small: everything is in memory.
+const CACHE_BYTES: usize = 32 << 20;
+
 /// The open file.
 #[derive(Debug)]
 pub(super) struct Disk(Database);
@@ -49,13 +55,16 @@ impl Disk {
         let failed = |error: &dyn std::fmt::Display| {
             io::Error::other(format!("{}: {error}", file.display()))
         };
-        let database = Database::create(&file).map_err(|error| match error {
-            redb::DatabaseError::DatabaseAlreadyOpen => io::Error::new(
-                io::ErrorKind::ResourceBusy,
-                format!("{} is in use by another process", file.display()),
-            ),
-            error => failed(&error),
-        })?;
+        let database =
+            Database::builder().set_cache_size(CACHE_BYTES).create(&file).map_err(|error| {
+                match error {
+                    redb::DatabaseError::DatabaseAlreadyOpen => io::Error::new(
+                        io::ErrorKind::ResourceBusy,
+                        format!("{} is in use by another process", file.display()),
+                    ),
+                    error => failed(&error),
+                }
+            })?;
         let catalog = read(&database).map_err(|error| failed(&error))?;
         Ok((Self(database), catalog))
     }
@@ -116,20 +125,17 @@ fn read(database: &Database) -> Result<Option<Catalog>, redb::Error> {
             "{what} cannot be read: this is no file of this store, or of another version"
         ))
     };
-    let rows =
-        |table: Table<'_>, visit: &mut dyn FnMut(&[u8], &[u8]) -> Option<()>| match transaction
-            .open_table(table)
-        {
-            Err(TableError::TableDoesNotExist(_)) => Ok(false),
-            Err(error) => Err(redb::Error::from(error)),
-            Ok(table) => {
-                for row in table.iter()? {
-                    let (key, value) = row?;
-                    visit(key.value(), value.value()).ok_or_else(|| corrupt("a row"))?;
-                }
-                Ok(true)
+    let rows = |table: Table<'_>, visit: Visit<'_>| match transaction.open_table(table) {
+        Err(TableError::TableDoesNotExist(_)) => Ok(false),
+        Err(error) => Err(redb::Error::from(error)),
+        Ok(table) => {
+            for row in table.iter()? {
+                let (key, value) = row?;
+                visit(key.value(), value.value()).ok_or_else(|| corrupt("a row"))?;
             }
-        };
+            Ok(true)
+        }
+    };
     let mut meta = BTreeMap::new();
     let is_known = rows(META, &mut |key, value| {
         meta.insert(key.to_vec(), value.to_vec());

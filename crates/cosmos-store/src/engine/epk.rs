@@ -177,7 +177,7 @@ impl EpkRange {
     }
 
     /// Returns true if the range has a single effective partition key.
-    pub(super) fn is_point(&self) -> bool {
+    pub(crate) fn is_point(&self) -> bool {
         !self.from.is_empty() && successor(&self.from) == self.until
     }
 
@@ -258,7 +258,7 @@ mod tests {
     fn hex(values: &Value, version: u8) -> String {
         let values = Json::parse(values.to_string().as_bytes()).unwrap();
         let values = values_of_key(&values, 4).unwrap();
-        hash(&values, version).iter().map(|byte| format!("{byte:02X}")).collect()
+        hex_of(&hash(&values, version))
     }
 
     /// The expected values are those of the service's SDKs.
@@ -325,7 +325,7 @@ mod tests {
     }
 
     fn hex_of(bytes: &[u8]) -> String {
-        bytes.iter().map(|byte| format!("{byte:02X}")).collect()
+        bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02X}"))
     }
 
     #[test]

@@ -22,12 +22,13 @@ const MAX_INDEXES: usize = 64;
 
 impl Index {
     /// Returns the index's row for an item: within logical partitions the effective partition key comes first, else
-    /// the values.
+    /// the values. Items with the same values follow by their numbers: the SDKs merge partitions by `_rid`.
     fn row(&self, item_key: &[u8], json: &Json) -> Key {
         let epk = epk_of(item_key);
         let mut row = if self.within { epk.to_vec() } else { Vec::new() };
         self.paths.iter().for_each(|path| encoding::write(epk::find(json, path), &mut row));
-        row.extend(item_key.iter().skip(if self.within { epk.len() } else { 0 }));
+        row.extend(item_key.iter().skip(epk.len()));
+        row.extend(if self.within { &[] } else { epk });
         row.into()
     }
 
@@ -42,20 +43,26 @@ impl Index {
 
 impl Container {
     /// Adds an item to the indexes.
-    pub(super) fn index_insert(&mut self, key: &Key, json: &Json) {
+    pub(super) fn index_insert(&mut self, key: &Key, body: &[u8]) {
+        let Some(json) = self.indexed(body) else { return };
         for index in self.indexes.iter_mut().filter(|index| index.has(key)) {
-            index.rows.insert(index.row(key, json), Arc::clone(key));
+            index.rows.insert(index.row(key, &json), Arc::clone(key));
         }
     }
 
     /// Removes an item from the indexes.
     pub(super) fn index_remove(&mut self, key: &Key, body: &[u8]) {
-        let names: Vec<_> = self.indexes.iter().flat_map(Index::names).collect();
-        // What is stored can be read.
-        let Ok(json) = Json::parse_only(body, &names) else { return };
+        let Some(json) = self.indexed(body) else { return };
         for index in self.indexes.iter_mut().filter(|index| index.has(key)) {
             index.rows.remove(&*index.row(key, &json));
         }
+    }
+
+    /// Returns the properties of a stored body that have indexes; `_ts` is only there.
+    fn indexed(&self, body: &[u8]) -> Option<Json> {
+        let names: Vec<_> = self.indexes.iter().flat_map(Index::names).collect();
+        // What is stored can be read.
+        Json::parse_only(body, &names).ok()
     }
 
     /// Returns true if the indexing policy has an index of these paths.
@@ -156,11 +163,13 @@ impl View {
             },
             None => epk::successor(&prefix),
         };
-        match &wanted.after {
-            Some(after) if wanted.reverse => until = until.min(after.clone()),
-            // The next text behind a row is that row with a zero.
-            Some(after) => from = from.max([after, &[0][..]].concat()),
-            None => {}
+        if let Some(number) = wanted.at {
+            let row = [&*prefix, &number.to_be_bytes()].concat();
+            if wanted.reverse {
+                until = epk::successor(&row);
+            } else {
+                from = row;
+            }
         }
         let rows =
             Rows { index: index.rows.clone(), range: range.clone(), reverse: wanted.reverse };
@@ -195,7 +204,7 @@ impl Rows {
             let (row, key) = if self.reverse { rows.next_back() } else { rows.next() }?;
             if self.range.contains(key) {
                 to.extend(
-                    container.items.get(key).map(|record| (Arc::clone(row), Arc::clone(record))),
+                    container.items.get(key).map(|record| (Arc::clone(key), Arc::clone(record))),
                 );
             }
             last = Some(Arc::clone(row));

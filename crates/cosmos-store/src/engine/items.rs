@@ -2,210 +2,26 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use cosmos_model::partitioning::path::PropertyPath;
+
 use super::{
-    Committed, ContainerId, Done, Item, ItemOperation, Lsn, Operation, Patch,
+    Committed, ContainerId, Done, Item, Lsn,
     catalog::{Container, conflict, not_found, precondition},
-    definition,
     disk::{Kind, Row},
-    encoding, epk,
+    epk,
     feed::{self, Written},
     patch,
-    record::{Key, Record, SYSTEM_PROPERTIES, epk_of},
+    record::{Key, Record, epk_of, rid_of},
+    steps::{Action, Body, Mode, Step, Transaction},
     writer::Writer,
 };
 use crate::{Refusal, json::Json};
-
-/// The service's limits.
-const MAX_OPERATIONS: usize = 100;
-const MAX_ITEM_BYTES: usize = 2 << 20;
-
-/// An operation, as far as it could be prepared without the store.
-pub(super) struct Step {
-    id: String,
-    action: Action,
-    if_match: Option<String>,
-    if_none_match: Option<String>,
-}
-
-enum Action {
-    Put { mode: Mode, body: Body, mismatch: Option<Refusal> },
-    Patch(Patch),
-    Delete,
-    Read,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Create,
-    Upsert,
-    Replace,
-}
-
-/// The body of an item without system properties.
-struct Body {
-    json: Json,
-    /// Without the last brace.
-    bytes: Vec<u8>,
-    ttl: i32,
-}
-
-/// A transaction's logical partition and steps. A step that could not be prepared is refused in its turn.
-pub(super) struct Transaction {
-    pub key: Vec<Json>,
-    pub epk: Vec<u8>,
-    pub steps: Vec<Result<Step, Refusal>>,
-    /// True to find items whose time to live has ended, too.
-    pub sees_expired: bool,
-}
-
-impl Transaction {
-    /// Prepares operations: everything that needs no state, so that the writing thread has little to do.
-    pub(super) fn prepare(
-        container: &Container,
-        key: Option<&Json>,
-        operations: Vec<ItemOperation>,
-    ) -> Result<Self, Refusal> {
-        let definition = &container.definition;
-        if operations.is_empty() || operations.len() > MAX_OPERATIONS {
-            let text = format!(
-                "Batch request has {} operations: there must be 1 to {MAX_OPERATIONS}.",
-                operations.len()
-            );
-            return Err(Refusal::new(400, text));
-        }
-        let key = match (key, operations.as_slice()) {
-            (Some(key), _) => epk::values_of_key(key, definition.key_paths.len())?,
-            (
-                None,
-                [
-                    ItemOperation {
-                        operation:
-                            Operation::Create(body) | Operation::Upsert(body) | Operation::Replace(body),
-                        ..
-                    },
-                ],
-            ) => epk::values_of_item(body, &definition.key_paths)?,
-            _ => return Err(incomplete_key()),
-        };
-        if key.len() < definition.key_paths.len() {
-            return Err(incomplete_key());
-        }
-        let epk = epk::hash(&key, definition.hash_version);
-        let steps = operations.into_iter().map(|one| Step::prepare(container, &key, one)).collect();
-        Ok(Self { key, epk, steps, sees_expired: false })
-    }
-
-    /// Returns a transaction that deletes items.
-    pub(super) fn deletion(key: Vec<Json>, epk: Vec<u8>, ids: Vec<String>) -> Self {
-        let step =
-            |id| Ok(Step { id, action: Action::Delete, if_match: None, if_none_match: None });
-        Self { key, epk, steps: ids.into_iter().map(step).collect(), sees_expired: true }
-    }
-}
-
-/// The refusal of a key with too few values.
-pub(super) fn incomplete_key() -> Refusal {
-    Refusal::new(
-        400,
-        "PartitionKey value must be supplied for this operation, with a value for each level.",
-    )
-    .with_sub_status(1001)
-}
-
-impl Step {
-    fn prepare(container: &Container, key: &[Json], given: ItemOperation) -> Result<Self, Refusal> {
-        let ItemOperation { operation, id, if_match, if_none_match } = given;
-        let (mode, json) = match operation {
-            Operation::Create(json) => (Mode::Create, json),
-            Operation::Upsert(json) => (Mode::Upsert, json),
-            Operation::Replace(json) => (Mode::Replace, json),
-            Operation::Patch(patch) => {
-                return Self::of_id(id, Action::Patch(patch), if_match, if_none_match);
-            }
-            Operation::Delete => return Self::of_id(id, Action::Delete, if_match, if_none_match),
-            Operation::Read => return Self::of_id(id, Action::Read, if_match, if_none_match),
-        };
-        let body = Body::new(json)?;
-        let Some(Json::Text(own_id)) = body.json.get("id") else {
-            return Err(Refusal::new(
-                400,
-                "The input content is invalid because the required properties - 'id; ' - are missing",
-            ));
-        };
-        let own_id = own_id.to_string();
-        if id.as_ref().is_some_and(|id| *id != own_id) {
-            return Err(Refusal::new(
-                400,
-                "The id of the body is another than the one of the request.",
-            ));
-        }
-        if mode != Mode::Replace {
-            definition::check_name(&own_id)?;
-        }
-        let values = epk::values_of_item(&body.json, &container.definition.key_paths)?;
-        let mismatch = (values != key).then(|| {
-            let text = "PartitionKey extracted from document doesn't match the one specified in the header. Learn more: https://aka.ms/CosmosDB/sql/errors/wrong-pk-value";
-            Refusal::new(400, text).with_sub_status(1001)
-        });
-        Ok(Self {
-            id: own_id,
-            action: Action::Put { mode, body, mismatch },
-            if_match,
-            if_none_match,
-        })
-    }
-
-    fn of_id(
-        id: Option<String>,
-        action: Action,
-        if_match: Option<String>,
-        if_none_match: Option<String>,
-    ) -> Result<Self, Refusal> {
-        let id = id.ok_or_else(|| Refusal::new(400, "The operation has no id."))?;
-        Ok(Self { id, action, if_match, if_none_match })
-    }
-}
-
-impl Body {
-    fn new(mut json: Json) -> Result<Self, Refusal> {
-        let Json::Object(properties) = &mut json else {
-            return Err(Refusal::new(400, "The input content is invalid: an item is an object."));
-        };
-        properties.retain(|(name, _)| !SYSTEM_PROPERTIES.contains(&name.as_ref()));
-        let mut bytes = Vec::new();
-        json.write(&mut bytes);
-        if bytes.len() > MAX_ITEM_BYTES {
-            return Err(Refusal::new(413, "Request size is too large"));
-        }
-        bytes.pop();
-        let ttl = match json.get("ttl") {
-            None => 0,
-            Some(Json::Number(ttl)) if ttl.fract() == 0.0 && definition::is_ttl(*ttl as i64) => {
-                *ttl as i32
-            }
-            Some(other) => {
-                let mut text = Vec::new();
-                other.write(&mut text);
-                return Err(Refusal::new(
-                    400,
-                    format!(
-                        "The input ttl '{}' is invalid. Ensure to provide a nonzero positive integer less than or equal to '2147483647', or the value of '-1'.",
-                        String::from_utf8_lossy(&text),
-                    ),
-                ));
-            }
-        };
-        Ok(Self { json, bytes, ttl })
-    }
-}
 
 /// An item of the transaction: as it is stored, and as it is after the steps so far.
 struct Slot {
     id: String,
     stored: Option<(u64, Arc<Record>)>,
     now: Option<(u64, Arc<Record>)>,
-    /// The body of `now`, if a step has written it.
-    json: Option<Json>,
     changed: bool,
 }
 
@@ -364,8 +180,8 @@ impl Container {
             if let Some(end) = new.expires(default_ttl) {
                 self.ttl.insert((end, rid), Arc::clone(&key));
             }
-            if let Some(json) = slot.json.as_ref().filter(|_| !self.indexes.is_empty()) {
-                self.index_insert(&key, json);
+            if !self.indexes.is_empty() {
+                self.index_insert(&key, &new.body);
             }
             self.items.insert(Arc::clone(&key), Arc::clone(&new));
             changed.push((key, Some(new)));
@@ -382,7 +198,7 @@ impl Container {
 
     /// Takes an item that was read from the disk.
     pub(super) fn restore(&mut self, key: Key, record: Record) -> Result<(), Refusal> {
-        let (epk, rid) = (epk_of(&key), super::record::rid_of(&key));
+        let (epk, rid) = (epk_of(&key), rid_of(&key));
         let paths = self.definition.unique_keys.iter().flatten();
         let names: Vec<_> = paths
             .filter_map(|path| path.names().first().map(String::as_str))
@@ -404,14 +220,14 @@ impl Container {
 
     /// Returns a row for each unique key. A missing value counts as null.
     fn unique_rows(&self, epk: &[u8], item: &Json) -> Vec<Vec<u8>> {
-        let row =
-            |(number, paths): (usize, &Vec<cosmos_model::partitioning::path::PropertyPath>)| {
-                let mut row = [epk, &number.to_be_bytes()].concat();
-                for path in paths {
-                    encoding::write(epk::find(item, path.names()).or(Some(&Json::Null)), &mut row);
-                }
-                row
-            };
+        let row = |(number, paths): (usize, &Vec<PropertyPath>)| {
+            let values = paths
+                .iter()
+                .map(|path| epk::find(item, path.names()).cloned().unwrap_or(Json::Null));
+            let mut row = [epk, &number.to_be_bytes()].concat();
+            Json::Array(values.collect()).write(&mut row);
+            row
+        };
         self.definition.unique_keys.iter().enumerate().map(row).collect()
     }
 }
@@ -442,7 +258,7 @@ impl Staged<'_> {
                 let (rid, record) = existing()?;
                 conditions()?;
                 self.release(*rid, record)?;
-                self.version("delete", *rid, &id, Some(record), None);
+                self.version("delete", *rid, &id, Some(record), None, self.expired);
                 self.set(place, None);
                 return Ok(Done { status: 204, item: None, before: before_item });
             }
@@ -477,6 +293,11 @@ impl Staged<'_> {
                 body
             }
         };
+        let ended = self.slots.get(place).and_then(|slot| slot.stored.clone());
+        if let Some((rid, ended)) = ended.filter(|_| before.is_none() && !self.is_changed(place)) {
+            self.release(rid, &ended)?;
+            self.version("delete", rid, &id, Some(&ended), None, true);
+        }
         let old = before.as_ref().map(|(_, record)| record);
         let rid = before.as_ref().map_or(self.rid + 1, |(rid, _)| *rid);
         self.claim(rid, old, &body.json)?;
@@ -490,14 +311,9 @@ impl Staged<'_> {
             body: self.container.names.body(&body.bytes, rid, self.write, self.ts),
         });
         let item = self.item(rid, &record);
-        self.version(
-            if old.is_some() { "replace" } else { "create" },
-            rid,
-            &id,
-            old,
-            Some(&record),
-        );
-        self.set(place, Some((rid, record, body.json)));
+        let operation = if old.is_some() { "replace" } else { "create" };
+        self.version(operation, rid, &id, old, Some(&record), false);
+        self.set(place, Some((rid, record)));
         let status = if before.is_some() { 200 } else { 201 };
         Ok(Done { status, item: Some(item), before: before_item })
     }
@@ -506,10 +322,13 @@ impl Staged<'_> {
         record.item(&item_key(self.epk, rid))
     }
 
-    fn set(&mut self, place: usize, new: Option<(u64, Arc<Record>, Json)>) {
+    fn is_changed(&self, place: usize) -> bool {
+        self.slots.get(place).is_some_and(|slot| slot.changed)
+    }
+
+    fn set(&mut self, place: usize, new: Option<(u64, Arc<Record>)>) {
         if let Some(slot) = self.slots.get_mut(place) {
-            let (now, json) = new.map(|(rid, record, json)| ((rid, record), json)).unzip();
-            (slot.now, slot.json, slot.changed) = (now, json, true);
+            (slot.now, slot.changed) = (new, true);
         }
     }
 
@@ -521,7 +340,7 @@ impl Staged<'_> {
         let rid = self.container.ids.get(&*[self.epk, id.as_bytes()].concat());
         let stored = rid.and_then(|rid| Some((*rid, Arc::clone(self.load(*rid)?))));
         let now = stored.clone().filter(|(_, record)| self.sees_expired || self.lives(record));
-        self.slots.push(Slot { id: id.to_owned(), stored, now, json: None, changed: false });
+        self.slots.push(Slot { id: id.to_owned(), stored, now, changed: false });
         self.slots.len() - 1
     }
 
@@ -581,6 +400,7 @@ impl Staged<'_> {
         id: &str,
         old: Option<&Arc<Record>>,
         new: Option<&Arc<Record>>,
+        expired: bool,
     ) {
         if self.container.definition.retention_minutes.is_none() {
             return;
@@ -590,7 +410,7 @@ impl Staged<'_> {
         self.versions.push(Written {
             time: self.ts,
             operation,
-            expired: self.expired,
+            expired,
             previous_lsn: old.map(|old| old.lsn),
             item_key: item_key(self.epk, rid),
             id: id.to_owned(),

@@ -25,6 +25,8 @@ mod index;
 mod items;
 mod patch;
 mod record;
+mod resources;
+mod steps;
 mod upkeep;
 mod view;
 mod writer;
@@ -33,7 +35,7 @@ mod writer;
 mod tests;
 
 pub use self::view::View;
-use self::{catalog::Catalog, disk::Disk, items::Transaction, writer::Queue};
+use self::{catalog::Catalog, disk::Disk, steps::Transaction, writer::Queue};
 
 /// A log sequence number: the number of a committed transaction in its physical partition, from 1.
 pub type Lsn = u64;
@@ -220,8 +222,9 @@ pub struct IndexRange {
     pub until: Option<(Json, bool)>,
     /// True to read from the end.
     pub reverse: bool,
-    /// The place of the last item that was read: the scan goes on behind it.
-    pub after: Option<Vec<u8>>,
+    /// The number of the item at which the items begin, if all paths have their values in `equal`: items with the same
+    /// values are in the order of their numbers, the last 8 bytes of [`Item::place`].
+    pub at: Option<u64>,
 }
 
 /// The name of a database or container, or its `_rid`.

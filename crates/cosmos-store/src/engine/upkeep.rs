@@ -7,8 +7,8 @@ use super::{
     catalog::{Container, not_found},
     disk::{Kind, Row},
     epk, feed,
-    items::{self, Transaction},
     record::{Key, epk_of},
+    steps::{self, Transaction},
     writer::Writer,
 };
 use crate::{Refusal, json::Json};
@@ -28,7 +28,7 @@ impl Engine {
     ) -> Result<(), Refusal> {
         let range = self.view().range_of(container, key)?;
         if !range.is_point() {
-            return Err(items::incomplete_key());
+            return Err(steps::incomplete_key());
         }
         loop {
             let range = range.clone();

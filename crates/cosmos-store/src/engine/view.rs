@@ -5,8 +5,9 @@ use std::{collections::VecDeque, ops::Bound, sync::Arc};
 use super::{
     ContainerId, Definition, EpkRange, Item, Items, Name, Partition, Resource,
     catalog::{Catalog, Container},
-    epk, index, items,
+    epk, index,
     record::{Key, Record},
+    steps,
     writer::now,
 };
 use crate::{Refusal, json::Json};
@@ -112,7 +113,7 @@ impl View {
         let definition = &container.definition;
         let values = epk::values_of_key(key, definition.key_paths.len())?;
         if values.len() < definition.key_paths.len() {
-            return Err(items::incomplete_key());
+            return Err(steps::incomplete_key());
         }
         let epk = epk::hash(&values, definition.hash_version);
         let Some(rid) = container.ids.get(&*[&*epk, id.as_bytes()].concat()) else {
@@ -201,7 +202,7 @@ impl Rest {
         match (last, &self.source) {
             (None, _) => self.is_last = true,
             (Some(last), Source::Index(index::Rows { reverse: true, .. })) => {
-                self.until = last.to_vec()
+                self.until = last.to_vec();
             }
             (Some(last), _) => self.from = [&*last, &[0]].concat(),
         }

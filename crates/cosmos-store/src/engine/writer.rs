@@ -90,7 +90,9 @@ fn run(disk: Option<&Disk>, mut requests: mpsc::Receiver<Work>, newest: &RwLock<
             Ok(Ok((catalog, answers))) => {
                 drop(before);
                 *newest.write().unwrap_or_else(PoisonError::into_inner) = View::new(catalog);
-                answers.into_iter().for_each(|answer| answer());
+                for answer in answers {
+                    answer();
+                }
             }
             Ok(Err(error)) => tracing::error!(%error, "a transaction was not committed"),
             Err(_) => tracing::error!("a transaction was given up after a panic"),

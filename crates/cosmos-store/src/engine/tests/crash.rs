@@ -45,7 +45,9 @@ fn writes_until_it_is_killed() {
         }
     };
     let threads: Vec<_> = (0..WRITERS).map(|writer| std::thread::spawn(write(writer))).collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ fn create(definition: &Value, throughput: Option<Value>) -> Result<Value, u16> {
     created.map(|one| one.json).map_err(|refusal| refusal.status)
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "tests give it literals")]
 fn with(properties: Value) -> Value {
     let mut definition = json!({"id": "c", "partitionKey": {"paths": ["/pk"]}});
     definition.as_object_mut().unwrap().extend(properties.as_object().unwrap().clone());

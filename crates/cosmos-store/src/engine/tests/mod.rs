@@ -11,6 +11,7 @@ use crate::{Refusal, json::Json};
 
 mod crash;
 mod definitions;
+mod measure;
 mod model;
 mod rules;
 
@@ -24,6 +25,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "tests give it literals")]
 fn parsed(value: Value) -> Json {
     Json::parse(value.to_string().as_bytes()).unwrap()
 }
@@ -38,6 +40,7 @@ impl World {
         Self::of(Engine::open(None).unwrap(), properties)
     }
 
+    #[allow(clippy::needless_pass_by_value, reason = "tests give it literals")]
     fn of(engine: Engine, properties: Value) -> Self {
         let mut definition = json!({"id": "c", "partitionKey": {"paths": ["/pk"]}});
         definition.as_object_mut().unwrap().extend(properties.as_object().unwrap().clone());

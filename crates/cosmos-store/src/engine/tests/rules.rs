@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{World, of, parsed, put, run};
 use crate::{
-    engine::{Engine, EpkRange, ItemOperation, Name, Operation, Patch, writer::now},
+    engine::{Engine, EpkRange, IndexRange, ItemOperation, Name, Operation, Patch, writer::now},
     json::Json,
 };
 
@@ -300,6 +300,43 @@ fn long_texts_of_version_1_are_different_keys() {
         })
         .collect();
     assert!(places.iter().all(|place| place == &places[0]), "the SDKs see one hash");
+}
+
+#[test]
+fn unique_keys_compare_whole_values_within_a_logical_partition() {
+    let world = World::new(json!({"uniqueKeyPolicy": {"uniqueKeys": [{"paths": ["/a", "/b/c"]}]}}));
+    let long = "x".repeat(5000);
+    let create = |id: &str, pk: i32, a: Value| {
+        let item = json!({"id": id, "pk": pk, "a": a, "b": {"c": 1}});
+        world.create(&item).map_or_else(|refusal| refusal.status, |done| done.status)
+    };
+    assert_eq!(create("1", 1, json!(format!("{long}1"))), 201);
+    assert_eq!(create("2", 1, json!(format!("{long}2"))), 201);
+    assert_eq!(create("3", 1, json!(format!("{long}2"))), 409);
+    assert_eq!(create("3", 2, json!(format!("{long}2"))), 201);
+    assert_eq!(create("4", 1, json!(null)), 201);
+    let missing = world.create(&json!({"id": "5", "pk": 1, "b": {"c": 1}}));
+    assert_eq!(missing.unwrap_err().status, 409, "a missing value counts as null");
+}
+
+#[test]
+fn an_index_has_what_the_service_writes_and_only_what_the_policy_covers() {
+    let world = World::new(json!({"indexingPolicy": {"excludedPaths": [{"path": "/x/*"}]}}));
+    world.create(&json!({"id": "a", "pk": 1, "x": 1})).unwrap();
+    let count = |path: &str| {
+        let paths = vec![vec![path.to_owned()]];
+        run(world.engine.build_index(world.container, &paths, false));
+        let from = Some((parsed(json!(1)), true));
+        let wanted =
+            IndexRange { paths, equal: vec![], from, until: None, reverse: false, at: None };
+        Some(world.view().lookup(world.container, &EpkRange::all(), &wanted)?.count())
+    };
+    assert_eq!((count("_ts"), count("x")), (Some(1), None));
+    for _ in 0..3 {
+        world.upsert(&json!({"id": "a", "pk": 1, "x": 1})).unwrap();
+    }
+    world.upsert(&json!({"id": "b", "pk": 2})).unwrap();
+    assert_eq!(count("_ts"), Some(2));
 }
 
 #[test]
