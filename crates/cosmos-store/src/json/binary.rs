@@ -14,7 +14,7 @@ pub(super) const PREAMBLE: u8 = 0x80;
 /// As for text JSON.
 const MAX_LEVELS: usize = 128;
 
-/// The bytes that references to texts may make of a message.
+/// The bytes that references to texts, and empty arrays, may make of a message.
 const MAX_COPIED_BYTES: usize = 64 << 20;
 
 /// The texts that have a marker of their own, from 0x20 on.
@@ -134,6 +134,8 @@ impl Reader<'_> {
                 (self.byte()? == marker - 2).then_some(())?;
                 let width = usize::from(marker - 0xf1);
                 let (item, inner, outer) = (self.byte()?, self.length(width)?, self.length(width)?);
+                // Empty arrays take no bytes of the message.
+                self.copy(outer.checked_mul(size_of::<Json>())?)?;
                 let arrays = (0..outer).map(|_| self.numbers(item, inner));
                 arrays.collect::<Option<_>>().map(Json::Array)
             }
@@ -223,8 +225,8 @@ impl Reader<'_> {
                 self.at = target + 1;
                 let text = self.text(marker)?;
                 self.at = back;
-                self.copied = self.copied.checked_add(text.len())?;
-                (self.copied <= MAX_COPIED_BYTES).then_some(text)
+                self.copy(text.len())?;
+                Some(text)
             }
             0xd3 => {
                 let guid = self.bytes(16)?.try_into().ok()?;
@@ -236,6 +238,12 @@ impl Reader<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Counts bytes that are made, but not by bytes of the message.
+    fn copy(&mut self, bytes: usize) -> Option<()> {
+        self.copied = self.copied.checked_add(bytes)?;
+        (self.copied <= MAX_COPIED_BYTES).then_some(())
     }
 
     fn plain(&mut self, length: usize) -> Option<String> {

@@ -75,6 +75,19 @@ fn what_is_no_json_is_refused() {
     assert_eq!(Json::parse(&deep_binary).unwrap_err().status, 400);
 }
 
+#[test]
+fn a_short_message_does_not_become_a_large_value() {
+    // Arrays of 65,535 empty arrays, and references to one text.
+    let arrays = [0xf3, 0xf1, 0xda, 0, 0, 0xff, 0xff].repeat(10_000);
+    let text = [&[0xc2, 0, 0, 0x10, 0], vec![b'a'; 1 << 20].as_slice()].concat();
+    let texts = [text, [0xc3, 6].repeat(1_000)].concat();
+    for values in [arrays, texts] {
+        let length = u32::try_from(values.len()).unwrap().to_le_bytes();
+        let message = [&[0x80, 0xe4], length.as_slice(), &values].concat();
+        assert_eq!(Json::parse(&message).unwrap_err().status, 400);
+    }
+}
+
 /// Each form of a value in binary JSON. The messages are those of the vectors that Microsoft publishes with the Rust
 /// driver (`testdata/binary_json_vectors.json`).
 #[test]

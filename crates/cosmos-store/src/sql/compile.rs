@@ -1,6 +1,6 @@
 //! From the tree of a query to its compiled form: names are resolved, functions and aggregates are found and checked.
 
-use cosmos_model::sql::{Count, Expr, Query, Select, Source, Test, Values};
+use cosmos_model::sql::{Expr, Test};
 
 use crate::{Refusal, json::Json};
 
@@ -9,9 +9,10 @@ use super::{
     functions,
     groups::Aggregate,
     operators::{like_parts, order},
-    plan::{From, Plan},
     refused,
 };
+
+mod queries;
 
 /// A list of constants of IN that is at least so long is sorted.
 const MIN_SORTED: usize = 4;
@@ -29,12 +30,16 @@ struct Grouping<'q> {
     aggregates: Vec<(Aggregate, Node)>,
     /// The names that aggregates may use, but nothing else.
     scope: Vec<Alias<'q>>,
+    /// Where it is now, and the service's code for a name that is not allowed there.
+    clause: (&'static str, &'static str),
 }
 
 pub(super) struct Compiler<'q> {
     parameters: &'q [(String, Json)],
     scope: Vec<Alias<'q>>,
     grouping: Option<Grouping<'q>>,
+    /// Whether it is in a query within the query.
+    is_within: bool,
     /// The properties of the item that were named; `None` when all are needed.
     needed: Option<Vec<Box<str>>>,
 }
@@ -43,7 +48,7 @@ impl<'q> Compiler<'q> {
     /// Begins with the item as the only frame; it has no name.
     pub(super) fn new(parameters: &'q [(String, Json)]) -> Self {
         let scope = vec![Alias { name: None, is_item: true }];
-        Self { parameters, scope, grouping: None, needed: Some(Vec::new()) }
+        Self { parameters, scope, grouping: None, is_within: false, needed: Some(Vec::new()) }
     }
 
     /// Gives the item a name.
@@ -54,158 +59,6 @@ impl<'q> Compiler<'q> {
 
     pub(super) fn needed(self) -> Option<Vec<Box<str>>> {
         self.needed
-    }
-
-    /// Compiles a query, with the names that are known where it stands.
-    pub(super) fn query(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
-        let outer = self.scope.clone();
-        let grouping = self.grouping.take();
-        let plan = self.query_within(query);
-        self.scope = outer;
-        self.grouping = grouping;
-        plan
-    }
-
-    fn query_within(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
-        if query.by_rank {
-            return Err(missing("ORDER BY RANK"));
-        }
-        let outer = self.scope.clone();
-        let mut sources = Vec::new();
-        for source in &query.from {
-            sources.push(self.source(source)?);
-        }
-        let filter = query.filter.as_ref().map(|filter| self.expr(filter)).transpose()?;
-        let group = self.all(&query.group_by)?;
-        let selected: Vec<&Expr> = match &query.select {
-            Select::All => Vec::new(),
-            Select::Value(value) => vec![value],
-            Select::List(all) => all.iter().map(|(value, _)| value).collect(),
-        };
-        let ordered = query.order_by.iter().map(|order| &order.by);
-        let is_grouped =
-            !query.group_by.is_empty() || selected.into_iter().chain(ordered).any(sums_up);
-        if is_grouped {
-            let scope = std::mem::replace(&mut self.scope, outer);
-            self.grouping = Some(Grouping { by: &query.group_by, aggregates: Vec::new(), scope });
-        }
-        let result = self.select(query)?;
-        let mut order = Vec::new();
-        for by in &query.order_by {
-            order.push((self.expr(&by.by)?, by.descending || is_similarity(&by.by)));
-        }
-        let top = query.top.as_ref().map(|count| self.count(count, "TOP")).transpose()?;
-        let offset_limit = match &query.offset_limit {
-            Some((offset, limit)) => {
-                Some((self.count(offset, "OFFSET")?, self.count(limit, "LIMIT")?))
-            }
-            None => None,
-        };
-        if top.is_some() && offset_limit.is_some() {
-            return Err(refused("", "'TOP' and 'OFFSET LIMIT' cannot be used together.", None));
-        }
-        let aggregates =
-            self.grouping.take().map(|grouping| grouping.aggregates).unwrap_or_default();
-        let distinct = query.distinct;
-        Ok(Plan {
-            sources,
-            filter,
-            group,
-            aggregates,
-            is_grouped,
-            order,
-            result,
-            distinct,
-            top,
-            offset_limit,
-        })
-    }
-
-    fn source(&mut self, source: &'q Source) -> Result<From, Refusal> {
-        let alias = source.alias.as_deref();
-        let (compiled, alias) = match &source.values {
-            Values::Query(query) => {
-                (From::Plan(self.query(query)?), Alias { name: alias, is_item: false })
-            }
-            Values::Path(name, steps) => {
-                // The first name of all is that of the container, whatever it is.
-                let is_container = self.scope.iter().all(|alias| alias.name.is_none());
-                let slot =
-                    if is_container { Some((self.scope.len() - 1, true)) } else { self.find(name) };
-                let (slot, is_item) = slot.ok_or_else(|| unresolved(name))?;
-                let path: Vec<Step> = steps.iter().map(|step| Self::step(step.into())).collect();
-                let is_item = is_item && path.is_empty();
-                let last = steps.iter().rev().find_map(|step| step.as_str());
-                let name = alias.or(last).or(Some(name));
-                let node = if is_item { Node::Slot(slot) } else { self.path(slot, path) };
-                (
-                    From::Node(node, source.iterates),
-                    Alias { name, is_item: is_item && !source.iterates },
-                )
-            }
-        };
-        self.scope.push(alias);
-        Ok(compiled)
-    }
-
-    fn select(&mut self, query: &'q Query) -> Result<Node, Refusal> {
-        match &query.select {
-            Select::All if query.from.is_empty() => {
-                Err(refused("", "'SELECT *' is not valid if FROM clause is omitted.", None))
-            }
-            Select::All if query.from.len() > 1 => {
-                Err(refused("", "'SELECT *' is only valid with a single input set.", None))
-            }
-            Select::All if self.grouping.is_some() => {
-                Err(refused("", "'SELECT *' is not valid with 'GROUP BY'.", None))
-            }
-            Select::All => {
-                self.use_whole(self.scope.len() - 1);
-                Ok(Node::Slot(0))
-            }
-            Select::Value(value) => self.expr(value),
-            Select::List(all) => {
-                let mut unnamed = 0;
-                let mut properties = Vec::with_capacity(all.len());
-                for (value, alias) in all {
-                    let name = alias.as_deref().or(match value {
-                        Expr::Name(name) => Some(name),
-                        Expr::Member(_, step) => match &**step {
-                            Expr::Literal(serde_json::Value::String(name)) => Some(name),
-                            _ => None,
-                        },
-                        _ => None,
-                    });
-                    let name = name.map_or_else(
-                        || {
-                            unnamed += 1;
-                            format!("${unnamed}").into()
-                        },
-                        Box::from,
-                    );
-                    properties.push((name, self.expr(value)?));
-                }
-                Ok(Node::Object(properties))
-            }
-        }
-    }
-
-    fn count(&self, count: &Count, clause: &str) -> Result<u32, Refusal> {
-        let number = match count {
-            Count::Literal(number) => Some(*number),
-            Count::Parameter(name) => self
-                .parameter(name)?
-                .as_f64()
-                .and_then(functions::index)
-                .and_then(|n| n.try_into().ok()),
-        };
-        number.filter(|number| i32::try_from(*number).is_ok()).ok_or_else(|| {
-            refused(
-                "",
-                &format!("The {clause} clause needs a whole number between 0 and 2147483647."),
-                None,
-            )
-        })
     }
 
     fn parameter(&self, name: &str) -> Result<&'q Json, Refusal> {
@@ -270,7 +123,7 @@ impl<'q> Compiler<'q> {
             Expr::Literal(value) => Node::Constant(value.into()),
             Expr::Parameter(name) => Node::Constant(self.parameter(name)?.clone()),
             Expr::Name(name) => {
-                let (slot, _) = self.find(name).ok_or_else(|| self.unknown(name))?;
+                let (slot, _) = self.find(name).ok_or_else(|| self.unknown(name, &[]))?;
                 self.path(slot, Vec::new())
             }
             Expr::Member(..) => {
@@ -288,7 +141,8 @@ impl<'q> Compiler<'q> {
                 steps.reverse();
                 match at {
                     Expr::Name(name) if self.grouped(at).is_none() => {
-                        let (slot, _) = self.find(name).ok_or_else(|| self.unknown(name))?;
+                        let (slot, _) =
+                            self.find(name).ok_or_else(|| self.unknown(name, &steps))?;
                         self.path(slot, steps)
                     }
                     _ => Node::Path(Box::new(self.expr(at)?), steps),
@@ -333,7 +187,7 @@ impl<'q> Compiler<'q> {
             }
             Expr::Call(name, arguments) => self.call(name, arguments)?,
             Expr::Query(quantifier, query) => {
-                Node::Query(*quantifier, Box::new(self.query(query)?))
+                Node::Query(*quantifier, Box::new(self.subquery(query)?))
             }
         })
     }
@@ -388,7 +242,11 @@ impl<'q> Compiler<'q> {
                     (least, usize::MAX) => format!("at least {least} argument(s)"),
                     (least, most) => format!("{least} to {most} argument(s)"),
                 };
-                return Err(refused("", &format!("The {name} function requires {text}."), None));
+                return Err(refused(
+                    "SC2050",
+                    &format!("The {name} function requires {text}."),
+                    None,
+                ));
             }
             let mut arguments = self.all(arguments)?;
             // A list that every item is looked up in.
@@ -402,7 +260,11 @@ impl<'q> Compiler<'q> {
             return Ok(Node::Call(function, arguments));
         };
         let [argument] = arguments else {
-            return Err(refused("", &format!("The {name} function requires 1 argument(s)."), None));
+            return Err(refused(
+                "SC2050",
+                &format!("The {name} function requires 1 argument(s)."),
+                None,
+            ));
         };
         // The argument is that of each row, before they are grouped.
         let Some(mut grouping) = self.grouping.take() else {
@@ -420,45 +282,29 @@ impl<'q> Compiler<'q> {
         Ok(Node::Computed(place))
     }
 
-    /// Returns the refusal of a name.
-    fn unknown(&self, name: &str) -> Refusal {
-        let hidden = self.grouping.iter().flat_map(|grouping| &grouping.scope);
-        if hidden.into_iter().any(|alias| alias.name == Some(name)) {
-            let text = format!(
-                "Property reference '{name}' is invalid in the select list because it is not contained in either an aggregate function or the GROUP BY clause."
-            );
-            return refused("SC2102", &text, None);
+    /// Returns the refusal of a name that no source has, and of the members below it.
+    fn unknown(&self, name: &str, steps: &[Step]) -> Refusal {
+        match &self.grouping {
+            Some(Grouping { scope, clause: (clause, code), .. })
+                if scope.iter().any(|alias| alias.name == Some(name)) =>
+            {
+                let names = steps.iter().map_while(|step| {
+                    if let Step::Name(name) = step { Some(format!(".{name}")) } else { None }
+                });
+                let path: String = names.collect();
+                let text = format!(
+                    "Property reference '{name}{path}' is invalid in the {clause} because it is not contained in either an aggregate function or the GROUP BY clause."
+                );
+                refused(code, &text, None)
+            }
+            _ => unresolved(name),
         }
-        unresolved(name)
     }
 }
 
 fn sorted(mut values: Vec<Json>) -> Vec<Json> {
     values.sort_by(|one, other| order(Some(one), Some(other)));
     values
-}
-
-/// Returns whether an expression has an aggregate.
-fn sums_up(expr: &Expr) -> bool {
-    let mut found = false;
-    expr.visit(&mut |part| {
-        found |= matches!(part, Expr::Call(name, _) if Aggregate::named(name).is_some());
-    });
-    found
-}
-
-/// Returns whether an expression is greater the more similar two vectors are. Their order is always that the most
-/// similar ones come first.
-fn is_similarity(expr: &Expr) -> bool {
-    let Expr::Call(name, arguments) = expr else { return false };
-    let option = arguments.get(3).and_then(|options| {
-        let Expr::Object(options) = options else { return None };
-        options.iter().find(|(name, _)| name == "distanceFunction").map(|(_, metric)| metric)
-    });
-    let is_distance = option.is_some_and(|metric| {
-        matches!(metric, Expr::Literal(serde_json::Value::String(metric)) if metric.eq_ignore_ascii_case("euclidean"))
-    });
-    name == "VECTORDISTANCE" && !is_distance
 }
 
 fn unresolved(name: &str) -> Refusal {

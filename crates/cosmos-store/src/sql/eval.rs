@@ -235,6 +235,15 @@ impl Node {
     }
 }
 
+/// Returns the steps of reading a value, beyond that of evaluating it.
+fn weight(value: &Json) -> usize {
+    match value {
+        Json::Text(text) => text.len() / 16,
+        Json::Array(_) | Json::Object(_) => value.size() / 64,
+        _ => 0,
+    }
+}
+
 fn unary(operator: Unary, value: &Json) -> Option<Json> {
     match (operator, value) {
         (Unary::Not, Json::Bool(value)) => Some(Json::Bool(!value)),
@@ -247,12 +256,7 @@ fn unary(operator: Unary, value: &Json) -> Option<Json> {
 
 fn call<'f>(function: &'static Function, arguments: &'f [Node], at: &'f Frame<'f>) -> Value<'f> {
     let values: Vec<Value<'f>> = arguments.iter().map(|node| node.eval(at)).collect();
-    let cost = values.iter().flatten().map(|value| match &**value {
-        Json::Text(text) => text.len() / 16,
-        Json::Array(all) => all.len(),
-        Json::Object(all) => all.len(),
-        _ => 0,
-    });
+    let cost = values.iter().flatten().map(|value| weight(value));
     at.run.spend(cost.sum())?;
     let value = (function.body)(&Args { values: &values, run: at.run })?;
     if matches!(value, Json::Number(number) if !number.is_finite()) {
@@ -299,12 +303,14 @@ impl Link {
             Self::Binary(Binary::Coalesce, right) => left.or_else(|| right.eval(at)),
             Self::Binary(operator, right) => {
                 let (left, right) = (left?, right.eval(at)?);
+                at.run.spend(weight(&left))?;
                 binary(*operator, &left, &right, at.run).map(Cow::Owned)
             }
             Self::In(all, is_negated) => {
                 let left = left?;
                 let mut found = Some(false);
                 for node in all {
+                    at.run.spend(weight(&left))?;
                     match node.eval(at) {
                         Some(value) if equal(&left, &value) => {
                             found = Some(true);
@@ -318,6 +324,7 @@ impl Link {
             }
             Self::InConstants(all, is_negated) => {
                 let left = left?;
+                at.run.spend(weight(&left))?;
                 let found = all.binary_search_by(|value| order(Some(value), Some(&left))).is_ok();
                 boolean(found != *is_negated)
             }

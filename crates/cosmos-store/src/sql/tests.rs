@@ -98,9 +98,7 @@ fn expressions() -> impl Strategy<Value = String> {
             (inner.clone(), inner.clone())
                 .prop_map(|(a, b)| format!("{{x: {a}, y: [{b}]}}.x[{b}]")),
             (inner.clone(), inner.clone()).prop_map(|(a, b)| {
-                format!(
-                    "ARRAY(SELECT DISTINCT VALUE {a} FROM d IN c.a WHERE {b} ORDER BY d.b DESC)"
-                )
+                format!("ARRAY(SELECT DISTINCT VALUE {a} FROM d IN c.a WHERE {b})")
             }),
             inner.clone().prop_map(|a| format!("(SELECT VALUE COUNT({a}) FROM d IN c.b)")),
             inner.prop_map(|a| format!("(NOT -{a})")),

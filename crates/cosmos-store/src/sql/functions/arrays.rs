@@ -22,20 +22,17 @@ pub(super) fn concat(args: &Args<'_>) -> Option<Json> {
     Some(Json::Array(arrays?.concat()))
 }
 
-/// Returns whether a value is another one, or has at least the properties of it.
-fn has(value: &Json, wanted: &Json, is_partial: bool) -> bool {
-    match (value, wanted) {
-        (Json::Object(_), Json::Object(wanted)) if is_partial => wanted
-            .iter()
-            .all(|(name, wanted)| value.get(name).is_some_and(|value| has(value, wanted, true))),
-        _ => equal(value, wanted),
-    }
-}
-
+/// `ARRAY_CONTAINS`: a partial match needs the properties of the wanted object, each with an equal value.
 pub(super) fn contains(args: &Args<'_>) -> Option<Json> {
     let is_partial = args.flag(2, false)?;
     let wanted = args.get(1)?;
-    Some(Json::Bool(args.array(0)?.iter().any(|value| has(value, wanted, is_partial))))
+    let is_wanted = |value: &Json| match wanted {
+        Json::Object(wanted) if is_partial => wanted
+            .iter()
+            .all(|(name, wanted)| value.get(name).is_some_and(|value| equal(value, wanted))),
+        wanted => equal(value, wanted),
+    };
+    Some(Json::Bool(args.array(0)?.iter().any(is_wanted)))
 }
 
 /// `ARRAY_CONTAINS_ANY` and `…_ALL`: one answer decides, an undefined one makes the rest undefined.

@@ -12,7 +12,7 @@ use super::{Args, index};
 const MAX_REPLICATED: usize = 10_000;
 
 /// The most bytes of a compiled regular expression.
-const MAX_REGEX_BYTES: usize = 1 << 20;
+const MAX_REGEX_BYTES: usize = 1 << 18;
 
 /// Returns a text made of one.
 pub(super) fn of<T: Into<Box<str>>>(args: &Args<'_>, make: fn(&str) -> T) -> Option<Json> {
@@ -73,7 +73,9 @@ fn slice(text: &str, skip: i64, take: i64) -> Json {
 }
 
 pub(super) fn substring(args: &Args<'_>) -> Option<Json> {
-    Some(slice(args.text(0)?, args.whole(1)?, args.whole(2)?))
+    let (text, start, most) = (args.text(0)?, args.whole(1)?, args.whole(2)?);
+    // A start before the text gives nothing.
+    Some(slice(text, start, if start < 0 { 0 } else { most }))
 }
 
 pub(super) fn left(args: &Args<'_>) -> Option<Json> {
@@ -103,9 +105,7 @@ pub(super) fn trim(args: &Args<'_>, begin: bool, end: bool) -> Option<Json> {
 
 pub(super) fn replace(args: &Args<'_>) -> Option<Json> {
     let (text, from, to) = (args.text(0)?, args.text(1)?, args.text(2)?);
-    if from.is_empty() {
-        return Some(Json::text(text));
-    }
+    (!from.is_empty()).then_some(())?;
     args.run
         .hold(text.len().saturating_add(text.matches(from).count().saturating_mul(to.len())))?;
     Some(Json::text(text.replace(from, to)))
@@ -161,7 +161,7 @@ pub(super) fn regex_match(args: &Args<'_>) -> Option<Json> {
         return None;
     }
     // A regular expression takes linear time, but several steps for each of its bytes.
-    args.run.spend(text.len() / 16 * (pattern.len() / 16 + 1))?;
+    args.run.spend(text.len().saturating_mul(pattern.len() / 8 + 1) / 4)?;
     let key = format!("{modifiers}/{pattern}");
     COMPILED.with_borrow_mut(|compiled| {
         if compiled.as_ref().is_none_or(|(known, _)| *known != key) {

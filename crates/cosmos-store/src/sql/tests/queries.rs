@@ -169,7 +169,7 @@ fn subqueries_see_what_is_around_them() {
                 "[30]",
             ),
             (
-                "SELECT VALUE FIRST(SELECT VALUE t FROM t IN c.tags ORDER BY t DESC) FROM c",
+                "SELECT VALUE FIRST(SELECT VALUE t FROM t IN c.tags WHERE t != 'a') FROM c",
                 r#"["b"]"#,
             ),
             (
@@ -181,8 +181,12 @@ fn subqueries_see_what_is_around_them() {
                 "[true, true, true]",
             ),
             (
-                "SELECT VALUE ARRAY(SELECT VALUE t FROM t IN c.tags ORDER BY t OFFSET 1 LIMIT 1) FROM c WHERE c.n = 3",
-                r#"[["a"]]"#,
+                "SELECT VALUE v1 FROM root JOIN (SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c0 FROM root JOIN c0 IN root['tags']) AS r1) AS v1",
+                "[2, 0, 0]",
+            ),
+            (
+                "SELECT VALUE (COUNT(v2) > 0) FROM (SELECT VALUE r0 FROM (SELECT VALUE root['tags'] FROM root) AS r0 JOIN (SELECT VALUE COUNT(v0) FROM r0 JOIN v0 IN r0) AS v1 WHERE (v1 > 0)) AS v2",
+                "[true]",
             ),
             ("SELECT VALUE (SELECT VALUE t FROM t IN c.tags) FROM c", "[]"),
             ("SELECT VALUE EXISTS(SELECT VALUE undefined)", "[false]"),
@@ -312,10 +316,30 @@ fn mistakes_are_refused_by_name() {
         ("SELECT * FROM c JOIN t IN d.tags", "'d'"),
         ("SELECT * FROM c JOIN t IN c.tags", "single input set"),
         ("SELECT *", "FROM clause is omitted"),
-        ("SELECT c.a, COUNT(1) FROM c", "Property reference 'c' is invalid in the select list"),
-        ("SELECT c.b FROM c GROUP BY c.a", "GROUP BY clause"),
+        (
+            "SELECT c.a.b[0], COUNT(1) FROM c",
+            r#""code":"SC2102","message":"Property reference 'c.a.b' is invalid in the select list because it is not contained in either an aggregate function or the GROUP BY clause.""#,
+        ),
+        (
+            "SELECT c.a FROM c GROUP BY c.a ORDER BY c.b",
+            r#""code":"SC2103","message":"Property reference 'c.b' is invalid in the ORDER BY clause"#,
+        ),
+        (
+            "SELECT VALUE ARRAY(SELECT VALUE t FROM t IN c.tags ORDER BY t) FROM c",
+            "'ORDER BY' is not supported in subqueries.",
+        ),
+        (
+            "SELECT VALUE EXISTS(SELECT TOP 1 VALUE t FROM t IN c.tags) FROM c",
+            r#""code":"SC2203","message":"'TOP' is not supported in subqueries.""#,
+        ),
+        (
+            "SELECT VALUE x FROM (SELECT VALUE c FROM c OFFSET 1 LIMIT 1) AS x",
+            r#""code":"SC2204","message":"'OFFSET LIMIT' clause is not supported in subqueries.""#,
+        ),
         ("SELECT VALUE 1 FROM c WHERE COUNT(1) > 1", "COUNT is not allowed here"),
         ("SELECT VALUE SUM(COUNT(1)) FROM c", "COUNT is not allowed here"),
+        ("SELECT COUNT(1), (SELECT VALUE c.x FROM c) FROM c", "SC2001"),
+        ("SELECT VALUE x FROM c JOIN (SELECT VALUE d.x FROM d) AS x", "'d'"),
         ("SELECT TOP @p * FROM c", "TOP clause"),
         ("SELECT * FROM c OFFSET 4294967295 LIMIT 1", "OFFSET clause"),
         ("SELECT * FROM c ORDER BY RANK FullTextScore(c.a, 'x')", "ORDER BY RANK"),
@@ -357,6 +381,8 @@ fn an_evaluation_has_an_end() {
     for text in [
         "SELECT VALUE 1 FROM c JOIN x IN c.a JOIN y IN c.a JOIN z IN c.a",
         "SELECT VALUE c FROM c JOIN x IN c.a",
+        "SELECT VALUE 1 FROM c JOIN x IN c.a WHERE c.t != c.t",
+        "SELECT VALUE 1 FROM c JOIN x IN c.a WHERE REGEXMATCH(c.t, 'a+b')",
         "SELECT VALUE REPLACE(c.t, 'x', c.t) FROM c",
         "SELECT VALUE COUNT(1) FROM c JOIN x IN c.a JOIN y IN c.a JOIN z IN c.a",
         "SELECT VALUE EXISTS(SELECT 1 FROM x IN c.a JOIN y IN c.a JOIN z IN c.a WHERE x + y + z < 0) FROM c",
