@@ -62,7 +62,7 @@ impl<'a> Access<'a> {
             None => vec![range.clone()],
             Some(keys) => keys.iter().filter_map(|key| part(range, &key.range)).collect(),
         };
-        let is_one_key = matches!(ranges.as_slice(), [range] if is_point(range));
+        let is_one_key = matches!(ranges.as_slice(), [range] if range.is_point());
         let mut conditions = conditions::of(query, policy);
         // A partition key that has one value tells nothing more.
         conditions.retain(|condition| {
@@ -85,7 +85,7 @@ impl<'a> Access<'a> {
     pub(super) fn equal(&mut self, after: &[u8]) -> Option<impl Iterator<Item = Item> + use<>> {
         let [range] = self.ranges.as_slice() else { return None };
         let conditions = self.conditions.iter().filter_map(|condition| match &condition.values {
-            Values::Equal(values) if is_point(range) => Some((condition, values.as_slice())),
+            Values::Equal(values) if range.is_point() => Some((condition, values.as_slice())),
             _ => None,
         });
         let [(condition, [value])] = conditions.collect::<Vec<_>>()[..] else { return None };
@@ -290,7 +290,7 @@ impl<'a> Access<'a> {
 
     fn want(&mut self, paths: Vec<Path>, range: &EpkRange) {
         if self.wanted.is_none() {
-            self.wanted = Some(WantedIndex { paths, within_logical_partition: is_point(range) });
+            self.wanted = Some(WantedIndex { paths, within_logical_partition: range.is_point() });
         }
     }
 }
@@ -348,15 +348,4 @@ fn part(one: &EpkRange, other: &EpkRange) -> Option<EpkRange> {
     let from = one.from.clone().max(other.from.clone());
     let until = one.until.clone().min(other.until.clone());
     (from < until).then_some(EpkRange { from, until })
-}
-
-/// Returns true for the range of a single effective partition key: its end is the next one of the same length.
-fn is_point(EpkRange { from, until }: &EpkRange) -> bool {
-    let n_same = from.iter().zip(until).take_while(|(one, other)| one == other).count();
-    let rest = |bytes: &[u8]| bytes.get(n_same..).unwrap_or_default().to_vec();
-    let (from, until) = (rest(from), rest(until));
-    let ends = |bytes: &[u8], with: u8| bytes.iter().skip(1).all(|byte| *byte == with);
-    let is_next =
-        from.first().zip(until.first()).is_some_and(|(one, other)| one.wrapping_add(1) == *other);
-    from.len() == until.len() && is_next && ends(&from, 0xff) && ends(&until, 0)
 }
