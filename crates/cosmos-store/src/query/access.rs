@@ -2,48 +2,30 @@
 //!
 //! An index only narrows the items down. The filter is evaluated for each of them in any case.
 
-use std::cmp::Ordering;
-
-use cosmos_model::{
-    partitioning::path::PropertyPath,
-    sql::{Binary, Expr, Logical, Test},
-};
+use cosmos_model::partitioning::path::PropertyPath;
 
 use super::{
     Path, WantedIndex, Work,
+    conditions::{self, Bound, Condition, Values, is_indexable},
     container::Policy,
-    keys::{Constants, KeyRange},
+    keys::KeyRange,
+    order::Begin,
 };
 use crate::{
     engine::{ContainerId, EpkRange, IndexRange, Item, View},
     json::Json,
-    sql::{Prepared, order},
+    sql::Prepared,
 };
-
-/// The most items that an index may give for a filter: with more, a scan that stops early is as good.
-const MAX_SELECTED: usize = if cfg!(test) { 6 } else { 2_000 };
-
-/// A bound, and whether it is included.
-type Bound = Option<(Json, bool)>;
-
-/// The values that a property has if the filter is true.
-struct Condition {
-    path: Path,
-    values: Values,
-}
-
-enum Values {
-    /// One of these.
-    Equal(Vec<Json>),
-    /// Between these.
-    Range(Bound, Bound),
-}
 
 /// The index of ORDER BY, and the part of it that a query reads.
 pub(super) struct OrderIndex {
     paths: Vec<Path>,
     /// The values of the paths before those of ORDER BY.
     equal: Vec<Option<Json>>,
+    /// The number of the paths of ORDER BY that it has: the first ones, which have one direction.
+    pub n_ordered: usize,
+    /// The number of all paths of ORDER BY.
+    n_paths: usize,
     is_reverse: bool,
     /// What the filter says of the first path of ORDER BY.
     bounds: (Bound, Bound),
@@ -80,31 +62,12 @@ impl<'a> Access<'a> {
             None => vec![range.clone()],
             Some(keys) => keys.iter().filter_map(|key| part(range, &key.range)).collect(),
         };
-        let is_one_key = matches!(ranges.as_slice(), [range] if is_point(range));
-        let mut conditions = Vec::new();
-        if let (Some(filter), Some(root)) = (&query.query.filter, query.query.root()) {
-            let mut paths: Vec<PropertyPath> = Vec::new();
-            filter.visit(&mut |part| match part.property() {
-                Some((name, path)) if name == root && !paths.contains(&path) => paths.push(path),
-                _ => {}
-            });
-            for path in paths {
-                let names = path.names().to_vec();
-                let is_known = is_one_key && key_paths.contains(&path);
-                if is_known || !policy.covers(&names) {
-                    continue;
-                }
-                let constants = Constants { root, path: &path, prepared: query };
-                let values = match constants.of(filter) {
-                    Some(values) => Values::Equal(values),
-                    None => match range_of(&constants, filter) {
-                        (None, None) => continue,
-                        (from, until) => Values::Range(from, until),
-                    },
-                };
-                conditions.push(Condition { path: names, values });
-            }
-        }
+        let is_one_key = matches!(ranges.as_slice(), [range] if range.is_point());
+        let mut conditions = conditions::of(query, policy);
+        // A partition key that has one value tells nothing more.
+        conditions.retain(|condition| {
+            !is_one_key || !key_paths.iter().any(|path| path.names() == condition.path)
+        });
         Self {
             view,
             container,
@@ -117,9 +80,33 @@ impl<'a> Access<'a> {
         }
     }
 
+    /// Returns the items behind a place that an index has for one value of a property within a logical partition: these
+    /// are in the order of a scan.
+    pub(super) fn equal(&mut self, after: &[u8]) -> Option<impl Iterator<Item = Item> + use<>> {
+        let [range] = self.ranges.as_slice() else { return None };
+        let conditions = self.conditions.iter().filter_map(|condition| match &condition.values {
+            Values::Equal(values) if range.is_point() => Some((condition, values.as_slice())),
+            _ => None,
+        });
+        let [(condition, [value])] = conditions.collect::<Vec<_>>()[..] else { return None };
+        let paths = vec![condition.path.clone()];
+        let lookup = IndexRange {
+            paths: paths.clone(),
+            equal: vec![Some(value.clone())],
+            from: None,
+            until: None,
+            reverse: false,
+            at: (!after.is_empty()).then(|| number(after).saturating_add(1)),
+        };
+        self.work.seeks = self.work.seeks.saturating_add(1);
+        let items = self.view.lookup(self.container, range, &lookup)?;
+        self.used = Some(paths);
+        Some(items)
+    }
+
     /// Returns all items behind a place that an index has for the filter, in the order of a scan; `None` if there is no
-    /// such index, or if it has too many.
-    pub(super) fn selected(&mut self, after: &[u8]) -> Option<Vec<Item>> {
+    /// such index, or if it has more items than `max_items`.
+    pub(super) fn selected(&mut self, after: &[u8], max_items: usize) -> Option<Vec<Item>> {
         let [range] = self.ranges.as_slice() else { return None };
         let range = range.clone();
         let mut candidates = self.candidates();
@@ -134,22 +121,18 @@ impl<'a> Access<'a> {
                     is_there = false;
                     break;
                 };
-                items.extend(found.take(MAX_SELECTED + 1 - items.len().min(MAX_SELECTED)));
-                if items.len() > MAX_SELECTED {
-                    break;
+                items.extend(found.take((max_items + 1).saturating_sub(items.len())));
+                if items.len() > max_items {
+                    self.count(&items);
+                    return None;
                 }
             }
             if !is_there {
                 self.want(paths, &range);
                 continue;
             }
-            if items.len() > MAX_SELECTED {
-                self.count(&items);
-                return None;
-            }
             self.used = Some(paths);
             items.sort_by(|one, other| one.place.cmp(&other.place));
-            items.dedup_by(|one, other| one.place == other.place);
             items.retain(|item| *item.place > *after);
             return Some(items);
         }
@@ -157,7 +140,9 @@ impl<'a> Access<'a> {
     }
 
     fn count(&mut self, items: &[Item]) {
-        items.iter().for_each(|item| self.work.add(item));
+        for item in items {
+            self.work.add(item);
+        }
     }
 
     /// Returns the items behind a place, in the order of a scan.
@@ -187,15 +172,13 @@ impl<'a> Access<'a> {
                 from: from.clone(),
                 until: until.clone(),
                 reverse: false,
-                after: None,
+                at: None,
             };
             candidates.push(match &condition.values {
                 Values::Equal(values) => {
                     let rank = if condition.path == ["id"] { 0 } else { 1 + values.len() };
-                    let mut values: Vec<&Json> = values.iter().collect();
-                    values.sort_by(|one, other| order(Some(one), Some(other)));
-                    values.dedup();
-                    (rank, values.into_iter().map(|one| lookup(Some(one), &None, &None)).collect())
+                    let lookups = values.iter().map(|one| lookup(Some(one), &None, &None));
+                    (rank, lookups.collect())
                 }
                 Values::Range(from, until) => {
                     let rank = if from.is_some() && until.is_some() { 10_000 } else { 20_000 };
@@ -217,7 +200,7 @@ impl<'a> Access<'a> {
                     from,
                     until,
                     reverse: false,
-                    after: None,
+                    at: None,
                 }],
             ));
         }
@@ -245,11 +228,14 @@ impl<'a> Access<'a> {
         (equal, None)
     }
 
-    /// Returns the index that has the order of ORDER BY; `None` if the order has both directions, or if the hash space
-    /// has several parts.
+    /// Returns the index that has the order of ORDER BY, or of its first properties: those with the same direction.
+    /// `None` if the hash space has several parts.
     pub(super) fn order_index(&self, order: &[(Path, bool)]) -> Option<OrderIndex> {
         let ([_], [(first, is_reverse), ..]) = (self.ranges.as_slice(), order) else { return None };
-        if order.iter().any(|(_, descending)| descending != is_reverse) {
+        let is_same =
+            |(path, descending): &&(Path, bool)| descending == is_reverse && is_indexable(path);
+        let n_ordered = order.iter().take_while(is_same).count();
+        if n_ordered == 0 {
             return None;
         }
         let ordered: Vec<&Path> = order.iter().map(|(path, _)| path).collect();
@@ -259,8 +245,9 @@ impl<'a> Access<'a> {
             let begin = (1..=equal.len()).rev().find(|n| paths.get(*n..) == Some(&ordered))?;
             Some((paths, equal.into_iter().take(begin).collect::<Vec<_>>()))
         });
-        let (paths, equal) =
-            composites.max_by_key(|(_, equal)| equal.len()).unwrap_or((ordered, Vec::new()));
+        let (paths, equal) = composites
+            .max_by_key(|(_, equal)| equal.len())
+            .unwrap_or_else(|| (ordered.clone(), Vec::new()));
         let bounds = match self.conditions.iter().find(|condition| condition.path == *first) {
             Some(Condition { values: Values::Range(from, until), .. }) => {
                 (from.clone(), until.clone())
@@ -268,24 +255,26 @@ impl<'a> Access<'a> {
             _ => (None, None),
         };
         Some(OrderIndex {
-            paths: paths.into_iter().cloned().collect(),
+            paths: paths.into_iter().take(equal.len() + n_ordered).cloned().collect(),
             equal,
+            n_ordered,
+            n_paths: order.len(),
             is_reverse: *is_reverse,
             bounds,
             has_undefined: order.len() > 1 || self.policy.has_undefined(first),
         })
     }
 
-    /// Returns the items of an index in its order, from the given values on; `None` if the index is not there.
+    /// Returns the items of an index in its order, from the begin of a page on; `None` if the index is not there.
     pub(super) fn ordered(
         &mut self,
         index: &OrderIndex,
-        from: Option<&[Option<Json>]>,
+        begin: Option<&Begin>,
     ) -> Option<impl Iterator<Item = Item> + use<>> {
         let [range] = self.ranges.as_slice() else { return None };
         let range = range.clone();
         let mut parts = Vec::new();
-        for lookup in index.lookups(from) {
+        for lookup in index.lookups(begin) {
             self.work.seeks = self.work.seeks.saturating_add(1);
             let Some(items) = self.view.lookup(self.container, &range, &lookup) else {
                 if self.wanted.is_none() {
@@ -301,15 +290,20 @@ impl<'a> Access<'a> {
 
     fn want(&mut self, paths: Vec<Path>, range: &EpkRange) {
         if self.wanted.is_none() {
-            self.wanted = Some(WantedIndex { paths, within_logical_partition: is_point(range) });
+            self.wanted = Some(WantedIndex { paths, within_logical_partition: range.is_point() });
         }
     }
 }
 
 impl OrderIndex {
-    /// Returns the parts of the index from the given values of ORDER BY on, these included. Behind (a, b) there are the
-    /// rest of a from b on, and everything behind a.
-    fn lookups(&self, from: Option<&[Option<Json>]>) -> Vec<IndexRange> {
+    /// Returns true if the index has the items of the filter alone, in their order.
+    pub(super) fn is_of_filter(&self) -> bool {
+        !self.equal.is_empty()
+    }
+
+    /// Returns the parts of the index from the begin of a page on. From (a, b) on there are the items with these values,
+    /// the rest of a behind b, and everything behind a.
+    fn lookups(&self, begin: Option<&Begin>) -> Vec<IndexRange> {
         let (lowest, highest) = self.bounds.clone();
         let lowest = lowest.or_else(|| (!self.has_undefined).then_some((Json::Null, true)));
         let lookup = |equal: &[Option<Json>], from: Bound, until: Bound| IndexRange {
@@ -318,27 +312,35 @@ impl OrderIndex {
             from,
             until,
             reverse: self.is_reverse,
-            after: None,
+            at: None,
         };
-        let Some(values) = from else { return vec![lookup(&[], lowest, highest)] };
-        let mut lookups = Vec::new();
+        let Some(begin) = begin else { return vec![lookup(&[], lowest, highest)] };
+        let values = begin.order.get(..self.n_ordered).unwrap_or_default();
+        let at = begin.rid.filter(|_| self.n_ordered == self.n_paths);
+        let mut lookups = vec![IndexRange { at, ..lookup(values, None, None) }];
         for (n, value) in values.iter().enumerate().rev() {
             let before = values.get(..n).unwrap_or_default();
-            let is_last = n + 1 == values.len();
             let (from, until) =
                 if n == 0 { (lowest.clone(), highest.clone()) } else { (None, None) };
-            lookups.push(match (value, self.is_reverse) {
-                (Some(value), false) => lookup(before, Some((value.clone(), is_last)), until),
-                (Some(value), true) => lookup(before, from, Some((value.clone(), is_last))),
-                // Undefined is the lowest value.
-                (None, false) if is_last => lookup(before, from, until),
-                (None, false) => lookup(before, Some((Json::Null, true)), until),
-                (None, true) if is_last => lookup(&[before, &[None]].concat(), None, None),
-                (None, true) => continue,
-            });
+            // Undefined is the lowest value.
+            match (value, self.is_reverse) {
+                (Some(value), false) => {
+                    lookups.push(lookup(before, Some((value.clone(), false)), until));
+                }
+                (Some(value), true) => {
+                    lookups.push(lookup(before, from, Some((value.clone(), false))));
+                }
+                (None, false) => lookups.push(lookup(before, Some((Json::Null, true)), until)),
+                (None, true) => {}
+            }
         }
         lookups
     }
+}
+
+/// Returns the number of the item at a place.
+pub(super) fn number(place: &[u8]) -> u64 {
+    place.last_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
 /// Returns the part that two ranges have in common.
@@ -346,84 +348,4 @@ fn part(one: &EpkRange, other: &EpkRange) -> Option<EpkRange> {
     let from = one.from.clone().max(other.from.clone());
     let until = one.until.clone().min(other.until.clone());
     (from < until).then_some(EpkRange { from, until })
-}
-
-/// Returns the bounds that a filter implies for a property.
-fn range_of(property: &Constants<'_>, filter: &Expr) -> (Bound, Bound) {
-    let comparison = |operator: Binary, value: Json| match operator {
-        Binary::Greater => (Some((value.clone(), false)), end_of_type(&value)),
-        Binary::GreaterOrEqual => (Some((value.clone(), true)), end_of_type(&value)),
-        Binary::Less => (begin_of_type(&value), Some((value, false))),
-        Binary::LessOrEqual => (begin_of_type(&value), Some((value, true))),
-        _ => (None, None),
-    };
-    let bounds = match filter {
-        Expr::Binary(operator, one, other) if property.is_property(one) => {
-            property.value(other).map(|value| comparison(*operator, value))
-        }
-        Expr::Binary(operator, one, other) if property.is_property(other) => {
-            let mirrored = match operator {
-                Binary::Less => Binary::Greater,
-                Binary::LessOrEqual => Binary::GreaterOrEqual,
-                Binary::Greater => Binary::Less,
-                Binary::GreaterOrEqual => Binary::LessOrEqual,
-                operator => *operator,
-            };
-            property.value(one).map(|value| comparison(mirrored, value))
-        }
-        Expr::Test(of, test, false) if property.is_property(of) => match test.as_ref() {
-            Test::Between(from, until) => {
-                let bound = |expr| property.value(expr).map(|value| (value, true));
-                Some((bound(from), bound(until)))
-            }
-            _ => None,
-        },
-        Expr::Logical(Logical::And, all) => {
-            let mut found = (None, None);
-            for part in all {
-                let (from, until) = range_of(property, part);
-                found.0 = tighter(found.0, from, Ordering::Greater);
-                found.1 = tighter(found.1, until, Ordering::Less);
-            }
-            Some(found)
-        }
-        _ => None,
-    };
-    bounds.unwrap_or_default()
-}
-
-/// Returns the bound that leaves less: of two lower ones the greater, of two upper ones the lesser.
-fn tighter(one: Bound, other: Bound, wins: Ordering) -> Bound {
-    match (one, other) {
-        (Some(one), Some(other)) => {
-            let compared = order(Some(&one.0), Some(&other.0));
-            let takes_one = compared == wins || compared.is_eq() && !one.1;
-            Some(if takes_one { one } else { other })
-        }
-        (one, other) => one.or(other),
-    }
-}
-
-/// Returns the bound below all values that `<` compares with a value.
-fn begin_of_type(value: &Json) -> Bound {
-    match value {
-        Json::Number(_) => Some((Json::Bool(true), false)),
-        Json::Text(_) => Some((Json::Text("".into()), true)),
-        _ => None,
-    }
-}
-
-/// Returns the bound above them.
-fn end_of_type(value: &Json) -> Bound {
-    match value {
-        Json::Number(_) => Some((Json::Text("".into()), false)),
-        Json::Text(_) => Some((Json::Array(Vec::new()), false)),
-        _ => None,
-    }
-}
-
-/// Returns true for the range of a single effective partition key.
-fn is_point(range: &EpkRange) -> bool {
-    let _ = range;
-    false
 }

@@ -218,29 +218,25 @@ fn replace(expr: &mut Expr, by: Replace<'_>) {
         *expr = other;
         return;
     }
+    let mut parts: Vec<&mut Expr> = Vec::new();
     match expr {
         Expr::Undefined | Expr::Literal(_) | Expr::Parameter(_) | Expr::Name(_) => {}
-        Expr::Member(one, other) | Expr::Binary(_, one, other) => {
-            replace(one, by);
-            replace(other, by);
-        }
-        Expr::Unary(_, one) => replace(one, by),
-        Expr::Array(all) | Expr::Logical(_, all) | Expr::Call(_, all) => {
-            all.iter_mut().for_each(|part| replace(part, by));
-        }
-        Expr::Object(all) => all.iter_mut().for_each(|(_, part)| replace(part, by)),
-        Expr::Conditional(parts) => parts.iter_mut().for_each(|part| replace(part, by)),
+        Expr::Member(one, other) | Expr::Binary(_, one, other) => parts.extend([&mut **one, other]),
+        Expr::Unary(_, one) => parts.push(one),
+        Expr::Array(all) | Expr::Logical(_, all) | Expr::Call(_, all) => parts.extend(all),
+        Expr::Object(all) => parts.extend(all.iter_mut().map(|(_, part)| part)),
+        Expr::Conditional(all) => parts.extend(all.iter_mut()),
         Expr::Test(of, test, _) => {
-            replace(of, by);
+            parts.push(of);
             match test.as_mut() {
-                Test::In(all) => all.iter_mut().for_each(|part| replace(part, by)),
-                Test::Between(from, to) => {
-                    replace(from, by);
-                    replace(to, by);
-                }
-                Test::Like(pattern, _) => replace(pattern, by),
+                Test::In(all) => parts.extend(all),
+                Test::Between(from, to) => parts.extend([from, to]),
+                Test::Like(pattern, _) => parts.push(pattern),
             }
         }
         Expr::Query(_, query) => replace_in(query, by),
+    }
+    for part in parts {
+        replace(part, by);
     }
 }

@@ -88,7 +88,7 @@ pub(super) fn to_json(keys: Option<&[KeyRange]>) -> Vec<Value> {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02X}"); // Writing to a text does not fail.
         text

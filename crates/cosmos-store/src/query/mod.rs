@@ -6,10 +6,13 @@ use crate::{
 };
 
 mod access;
+mod conditions;
 mod container;
 mod continuation;
+mod evaluate;
 pub mod hybrid_row;
 mod keys;
+mod order;
 mod page;
 pub mod plan;
 

@@ -5,7 +5,11 @@ use serde_json::{Value, json};
 mod pages;
 mod plans;
 
-use super::{Page, PageRequest, ResumeFilter, page, plan::plan};
+use super::{
+    Page, PageRequest, ResumeFilter, page,
+    page::{Limits, page_within},
+    plan::plan,
+};
 use crate::{
     Refusal,
     engine::{ContainerId, Engine, EpkRange, ItemOperation, Name, Operation},
@@ -18,6 +22,7 @@ struct World {
     runtime: tokio::runtime::Runtime,
     engine: Engine,
     container: ContainerId,
+    limits: Option<Limits>,
 }
 
 impl World {
@@ -31,7 +36,7 @@ impl World {
             created.expect("a container");
             engine.view().container(Name::Id("d"), Name::Id("c")).expect("a container").0
         });
-        Self { runtime, engine, container }
+        Self { runtime, engine, container, limits: None }
     }
 
     fn with_key(path: &str) -> Self {
@@ -83,7 +88,10 @@ impl World {
             continuation,
             resume,
         };
-        page(&view, query, &request)
+        match self.limits {
+            Some(limits) => page_within(limits, &view, query, &request),
+            None => page(&view, query, &request),
+        }
     }
 
     fn all(&self, query: &str) -> Result<Vec<Value>, Refusal> {

@@ -7,7 +7,7 @@ use super::{World, everything};
 use crate::{
     engine::{EpkRange, Item},
     json::Json,
-    query::{ResumeFilter, WantedIndex},
+    query::{ResumeFilter, WantedIndex, page::Limits},
     sql::{Groups, Prepared, Row, order},
 };
 
@@ -264,8 +264,18 @@ fn scalar() -> impl Strategy<Value = Option<Value>> {
         1 => any::<bool>().prop_map(|value| Some(value.into())),
         6 => (-1..4_i32).prop_map(|value| Some(value.into())),
         1 => prop::sample::select(vec!["", "a", "ab"]).prop_map(|value| Some(value.into())),
-        1 => Just(Some(json!([1]))),
-        1 => Just(Some(json!({"x": 1}))),
+        1 => prop::sample::select(vec![
+            json!([]),
+            json!([1]),
+            json!([1, 2]),
+            json!(["a", null]),
+            json!({}),
+            json!({"x": 1}),
+            json!({"x": 1, "a": 0}),
+            json!("x".repeat(1_100)),
+            json!("x".repeat(1_101)),
+        ])
+        .prop_map(Some),
     ]
 }
 
@@ -316,27 +326,26 @@ fn query() -> impl Strategy<Value = String> {
         "ORDER BY c.s DESC, c.n DESC",
     ]);
     let limit = texts(&["", "", "OFFSET 1 LIMIT 4", "OFFSET 3 LIMIT 100", "OFFSET 0 LIMIT 0"]);
-    let top = texts(&["", "", "TOP 3"]);
+    let limit = prop_oneof![2 => limit.prop_map(|limit| ("", limit)), 1 => Just(("TOP 3", ""))];
     let select = texts(&["*", "VALUE c", "c.id, c.n", "VALUE c.n", "VALUE [{\"item\": c.n}]"]);
-    let plain = (top.clone(), select, filter.clone(), order.clone(), limit.clone()).prop_map(
-        |(top, select, filter, order, limit)| {
+    let plain = (select, filter.clone(), order.clone(), limit.clone()).prop_map(
+        |(select, filter, order, (top, limit))| {
             format!("SELECT {top} {select} FROM c {filter} {order} {limit}")
         },
     );
-    let joined = (top.clone(), filter.clone(), order.clone(), limit.clone()).prop_map(
-        |(top, filter, order, limit)| {
+    let joined =
+        (filter.clone(), order.clone(), limit.clone()).prop_map(|(filter, order, (top, limit))| {
             format!("SELECT {top} c.id, x FROM c JOIN x IN c.l {filter} {order} {limit}")
-        },
-    );
+        });
     let distinct =
-        (top, texts(&["VALUE c.n", "c.n, c.s", "VALUE x"]), filter.clone(), order, limit.clone())
-            .prop_map(|(top, select, filter, order, limit)| {
+        (texts(&["VALUE c.n", "c.n, c.s", "VALUE x"]), filter.clone(), order, limit.clone())
+            .prop_map(|(select, filter, order, (top, limit))| {
                 let join = if select == "VALUE x" { "JOIN x IN c.l" } else { "" };
                 format!("SELECT DISTINCT {top} {select} FROM c {join} {filter} {order} {limit}")
             });
     let group = texts(&["c.n, COUNT(1) AS k, MAX(c.m) AS m", "c.n", "VALUE c.n"]);
-    let grouped = (group, filter.clone(), limit).prop_map(|(group, filter, limit)| {
-        format!("SELECT {group} FROM c {filter} GROUP BY c.n {limit}")
+    let grouped = (group, filter.clone(), limit).prop_map(|(group, filter, (top, limit))| {
+        format!("SELECT {top} {group} FROM c {filter} GROUP BY c.n {limit}")
     });
     let summed = (texts(&["VALUE COUNT(1)", "SUM(c.n), MIN(c.s)", "VALUE AVG(c.m)"]), filter)
         .prop_map(|(sum, filter)| format!("SELECT {sum} FROM c {filter}"));
@@ -398,15 +407,14 @@ fn naive(query: &Prepared, items: &[Item]) -> Vec<Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-
     #[test]
     fn pages_put_together_are_the_whole_result(
         items in prop::collection::vec(item(), 0..25),
         queries in prop::collection::vec((query(), 0..3_usize), 1..6),
         sizes in prop::collection::vec((1..6_u32, change()), 1..8),
     ) {
-        let world = world();
+        let mut world = world();
+        world.limits = Some(Limits { loaded: 9, selected: 6, selected_of_all: 10 });
         for (id, item) in items.iter().enumerate() {
             let mut item = item.clone();
             item["id"] = id.to_string().into();

@@ -1,9 +1,15 @@
 use serde_json::json;
 
 use super::World;
-use crate::{engine::Name, json::Json, query::plan::plan, sql::Prepared};
+use crate::{
+    engine::Name,
+    json::Json,
+    query::{keys::hex, plan::plan},
+    sql::Prepared,
+};
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn plans_are_those_of_the_gateway() {
     let filter = "{documentdb-formattableorderbyquery-filter}";
     let world = World::with_key("/key");
@@ -225,8 +231,7 @@ fn a_plan_names_the_key_as_the_sdks_hash_it_and_binds_parameters() {
     let plan = world.plan("SELECT TOP @n * FROM c WHERE @pk = c.pk", &parameters).expect("a plan");
     let view = world.engine.view();
     let range = view.range_of(world.container, &Json::from(json!(["a"]))).expect("a range");
-    let hex: String = range.from.iter().map(|byte| format!("{byte:02X}")).collect();
-    assert_eq!(plan["queryRanges"][0]["min"], hex.as_str());
+    assert_eq!(plan["queryRanges"][0]["min"], hex(&range.from).as_str());
     assert_eq!(plan["queryInfo"]["top"], 7);
     let levels = json!({"paths": ["/t", "/u"], "kind": "MultiHash", "version": 2});
     let world = World::new(json!({"partitionKey": levels}));
