@@ -7,12 +7,12 @@ use super::{
 use crate::{
     Refusal,
     engine::{EpkRange, View},
-    query::{self, Page, PageRequest, Work},
+    query::{self, Page, PageRequest},
     sql::Prepared,
 };
 
-/// Returns the first page that has a result, or the last one. The parts are those of the physical partitions. A
-/// continuation has the part to which it belongs, since partitions may be split or merged between pages.
+/// Returns the next page, which may be empty. The parts are those of the physical partitions. A continuation has the part
+/// to which it belongs, since partitions may be split or merged between pages.
 pub(super) fn page(
     view: &View,
     query: &Prepared,
@@ -32,30 +32,16 @@ pub(super) fn page(
         parts.insert(0, current);
         token = Some(rest).filter(|rest| !rest.is_empty());
     }
-    let mut work = Work::default();
-    let mut parts = parts.into_iter().peekable();
-    while let Some(part) = parts.next() {
-        request.range = part.clone();
-        request.continuation = token.take();
-        let mut page = query::page(view, query, &request)?;
-        work = sum(work, page.work);
-        page.work = work;
-        let (next, rest) = match (page.continuation.take(), parts.peek()) {
-            (Some(token), _) => (part, token),
-            (None, Some(_)) if page.results.is_empty() => continue,
-            (None, Some(next)) => (next.clone(), String::new()),
-            (None, None) => return Ok(page),
-        };
-        page.continuation = Some(format!("{}-{}|{rest}", hex(&next.from), hex(&next.until)));
-        return Ok(page);
-    }
-    Err(bad_continuation())
-}
-
-fn sum(one: Work, other: Work) -> Work {
-    Work {
-        seeks: one.seeks.saturating_add(other.seeks),
-        items_loaded: one.items_loaded.saturating_add(other.items_loaded),
-        bytes_loaded: one.bytes_loaded.saturating_add(other.bytes_loaded),
-    }
+    let mut parts = parts.into_iter();
+    let Some(part) = parts.next() else { return Err(bad_continuation()) };
+    request.range = part.clone();
+    request.continuation = token;
+    let mut page = query::page(view, query, &request)?;
+    let next = match page.continuation.take() {
+        Some(token) => Some((part, token)),
+        None => parts.next().map(|part| (part, String::new())),
+    };
+    page.continuation =
+        next.map(|(part, token)| format!("{}-{}|{token}", hex(&part.from), hex(&part.until)));
+    Ok(page)
 }
