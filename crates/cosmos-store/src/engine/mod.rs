@@ -24,6 +24,7 @@ mod feed;
 mod index;
 mod items;
 mod patch;
+mod policies;
 mod record;
 mod resources;
 mod steps;
