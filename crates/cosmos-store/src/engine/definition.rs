@@ -4,7 +4,7 @@ use cosmos_model::{charges::policy::IndexingPolicy, partitioning::path::Property
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::Definition;
+use super::{Definition, policies};
 use crate::Refusal;
 
 /// The deepest hierarchical partition key.
@@ -60,7 +60,7 @@ pub(super) fn complete(given: &Value) -> Result<Map<String, Value>, Refusal> {
     )?;
     let policy = definition.entry("indexingPolicy").or_insert_with(|| json!({}));
     indexing_policy(policy)?;
-    vectors(&definition)?;
+    policies::check(&definition)?;
     if let Some(ttl) = definition.get("defaultTtl").filter(|ttl| !ttl.as_i64().is_some_and(is_ttl))
     {
         return Err(bad_ttl(ttl));
@@ -108,7 +108,7 @@ pub(super) fn check_replacement(
     }
     match LASTING.iter().find(|name| old.get(**name) != new.get(**name)) {
         Some(name) => Err(refused(format!("Document collection {name} cannot be changed."))),
-        None => Ok(()),
+        None => policies::check_replacement(old, new),
     }
 }
 
@@ -148,10 +148,6 @@ fn partition_key(key: &mut Value) -> Result<(), Refusal> {
             );
             return Err(refused(text));
         }
-        // The id ends a key: it is unique below the levels before it.
-        if *path == "/id" && level + 1 < paths.len() {
-            return Err(refused("The path '/id' can only be the last level of a partition key."));
-        }
     }
     Ok(())
 }
@@ -174,8 +170,10 @@ fn indexing_policy(policy: &mut Value) -> Result<(), Refusal> {
         let paths = policy.entry(name).or_insert_with(|| json!([])).as_array_mut();
         for path in paths.ok_or_else(|| refused(format!("{name} is an array.")))? {
             let text = path["path"].as_str().unwrap_or_default();
-            if text == "/" {
+            if text == "/" || text == "/*" {
+                // The kinds of indexes on a path are of the past.
                 path["path"] = json!("/*");
+                path.as_object_mut().and_then(|path| path.remove("indexes"));
             } else if !text.starts_with('/') || !(text.ends_with("/?") || text.ends_with("/*")) {
                 return Err(refused(format!(
                     "The indexing path '{text}' could not be accepted, failed near position '{}'. Please ensure that the path is a valid path. Common errors include invalid characters or absence of quotes around labels.",
@@ -236,55 +234,6 @@ fn composite_indexes(indexes: Option<&mut Value>) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn vectors(definition: &Map<String, Value>) -> Result<(), Refusal> {
-    let list = |value: &Value, name: &str| value[name].as_array().cloned().unwrap_or_default();
-    let embeddings = definition
-        .get("vectorEmbeddingPolicy")
-        .map(|policy| list(policy, "vectorEmbeddings"))
-        .unwrap_or_default();
-    let one_of = |value: &Value, allowed: &[&str]| {
-        value
-            .as_str()
-            .is_some_and(|value| allowed.iter().any(|one| value.eq_ignore_ascii_case(one)))
-    };
-    let is_path =
-        |path: &Value| path.as_str().is_some_and(|path| path.parse::<PropertyPath>().is_ok());
-    for vector in &embeddings {
-        let text = if !is_path(&vector["path"]) {
-            "path"
-        } else if !one_of(&vector["dataType"], &["float32", "float16", "int8", "uint8"]) {
-            "dataType"
-        } else if !one_of(&vector["distanceFunction"], &["cosine", "dotproduct", "euclidean"]) {
-            "distanceFunction"
-        } else if vector["dimensions"]
-            .as_i64()
-            .is_none_or(|dimensions| !(1..=4096).contains(&dimensions))
-        {
-            "dimensions"
-        } else {
-            continue;
-        };
-        return Err(refused(format!("The Vector Embedding Policy has an invalid {text}.")));
-    }
-    for index in definition
-        .get("indexingPolicy")
-        .map(|policy| list(policy, "vectorIndexes"))
-        .unwrap_or_default()
-    {
-        if !one_of(&index["type"], &["flat", "quantizedFlat", "diskANN"]) {
-            return Err(refused("The Vector Indexing Policy has an invalid index type."));
-        }
-        if !embeddings.iter().any(|vector| vector["path"] == index["path"]) {
-            let text = format!(
-                "The Vector Indexing Policy's path::{} does not match in Embedding Policy.",
-                index["path"].as_str().unwrap_or_default()
-            );
-            return Err(refused(text));
-        }
-    }
-    Ok(())
-}
-
 fn unique_keys(policy: Option<&Value>) -> Result<(), Refusal> {
     let Some(policy) = policy else { return Ok(()) };
     let keys = policy["uniqueKeys"]
@@ -305,14 +254,13 @@ fn unique_keys(policy: Option<&Value>) -> Result<(), Refusal> {
 
 fn computed_properties(properties: Option<&Value>) -> Result<(), Refusal> {
     let Some(properties) = properties else { return Ok(()) };
-    let properties =
-        properties.as_array().ok_or_else(|| refused("computedProperties is an array."))?;
     let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
-    if properties.iter().all(|one| is_text(&one["name"]) && is_text(&one["query"])) {
+    let is_property = |one: &Value| is_text(&one["name"]) && is_text(&one["query"]);
+    if properties.as_array().is_some_and(|properties| properties.iter().all(is_property)) {
         return Ok(());
     }
     Err(refused(
-        "One of the specified inputs is invalid: a computed property has a name and a query.",
+        "One of the specified inputs is invalid: computedProperties is an array, and each has a name and a query.",
     ))
 }
 

@@ -33,9 +33,13 @@ pub(super) fn values_of_key(key: &Json, levels: usize) -> Result<Vec<Json>, Refu
     values.iter().map(key_value).collect()
 }
 
-/// Returns the values of the partition key that an item has.
+/// Returns the values of the partition key that an item has. An array or object counts as missing.
 pub(super) fn values_of_item(item: &Json, paths: &[PropertyPath]) -> Result<Vec<Json>, Refusal> {
-    paths.iter().map(|path| find(item, path.names()).map_or(Ok(UNDEFINED), key_value)).collect()
+    let value = |path: &PropertyPath| match find(item, path.names()) {
+        None | Some(Json::Array(_) | Json::Object(_)) => Ok(UNDEFINED),
+        Some(value) => key_value(value),
+    };
+    paths.iter().map(value).collect()
 }
 
 /// Returns the value at a path of an item.

@@ -102,8 +102,19 @@ impl Writer {
                 None => _ = container.unique.remove(&*row),
             }
         }
-        for slot in slots.into_iter().filter(|slot| slot.changed) {
-            container.write(&given.epk, slot, self.rows.as_mut());
+        let changed = || slots.iter().filter(|slot| slot.changed);
+        let removed =
+            changed().filter_map(|slot| container.remove(&given.epk, slot)).collect::<Vec<_>>();
+        let written = changed().filter_map(|slot| container.insert(&given.epk, slot));
+        let items = removed
+            .into_iter()
+            .map(|key| (key, None))
+            .chain(written.map(|(key, record)| (key, Some(record))));
+        for (key, record) in items {
+            if let Some(rows) = &mut self.rows {
+                let value = record.map(|record| record.to_bytes());
+                rows.push(Row { container: id, kind: Kind::Items, key, value });
+            }
         }
         for (number, version) in (0_u32..).zip(versions) {
             let key = (partition, lsn + 1, number);
@@ -150,50 +161,41 @@ fn item_key(epk: &[u8], rid: u64) -> Key {
 }
 
 impl Container {
-    /// Writes what a transaction has made of an item.
-    fn write(&mut self, epk: &[u8], slot: Slot, rows: Option<&mut Vec<Row>>) {
-        let default_ttl = self.definition.default_ttl;
-        let id_key = || Key::from([epk, slot.id.as_bytes()].concat());
-        let rids = [&slot.stored, &slot.now].map(|version| version.as_ref().map(|(rid, _)| *rid));
-        let mut changed = Vec::new();
-        if let Some((rid, old)) = &slot.stored {
-            let key = item_key(epk, *rid);
-            self.log.remove(&(old.partition, old.lsn, *rid));
-            if let Some(end) = old.expires(default_ttl) {
-                self.ttl.remove(&(end, *rid));
-            }
-            if !self.indexes.is_empty() {
-                self.index_remove(&key, &old.body);
-            }
-            if rids[0] != rids[1] {
-                self.items.remove(&*key);
-                self.ids.remove(&*id_key());
-                changed.push((key, None));
-            }
+    /// Removes the old version of an item; returns its key if the item has gone, or has another number now.
+    fn remove(&mut self, epk: &[u8], slot: &Slot) -> Option<Key> {
+        let (rid, old) = slot.stored.as_ref()?;
+        let key = item_key(epk, *rid);
+        self.log.remove(&(old.partition, old.lsn, *rid));
+        if let Some(end) = old.expires(self.definition.default_ttl) {
+            self.ttl.remove(&(end, *rid));
         }
-        if let Some((rid, new)) = slot.now {
-            let key = item_key(epk, rid);
-            self.log.insert((new.partition, new.lsn, rid), Arc::clone(&key));
-            if rids[0] != rids[1] {
-                self.ids.insert(id_key(), rid);
-            }
-            if let Some(end) = new.expires(default_ttl) {
-                self.ttl.insert((end, rid), Arc::clone(&key));
-            }
-            if !self.indexes.is_empty() {
-                self.index_insert(&key, &new.body);
-            }
-            self.items.insert(Arc::clone(&key), Arc::clone(&new));
-            changed.push((key, Some(new)));
+        if !self.indexes.is_empty() {
+            self.index_remove(&key, &old.body);
         }
-        if let Some(rows) = rows {
-            rows.extend(changed.into_iter().map(|(key, record)| Row {
-                container: self.id,
-                kind: Kind::Items,
-                key,
-                value: record.map(|record| record.to_bytes()),
-            }));
+        if slot.now.as_ref().is_some_and(|(now, _)| now == rid) {
+            return None;
         }
+        self.items.remove(&*key);
+        self.ids.remove(&*[epk, slot.id.as_bytes()].concat());
+        Some(key)
+    }
+
+    /// Adds the new version of an item, after all old ones have been removed.
+    fn insert(&mut self, epk: &[u8], slot: &Slot) -> Option<(Key, Arc<Record>)> {
+        let (rid, new) = slot.now.as_ref()?;
+        let key = item_key(epk, *rid);
+        self.log.insert((new.partition, new.lsn, *rid), Arc::clone(&key));
+        if slot.stored.as_ref().is_none_or(|(stored, _)| stored != rid) {
+            self.ids.insert([epk, slot.id.as_bytes()].concat().into(), *rid);
+        }
+        if let Some(end) = new.expires(self.definition.default_ttl) {
+            self.ttl.insert((end, *rid), Arc::clone(&key));
+        }
+        if !self.indexes.is_empty() {
+            self.index_insert(&key, &new.body);
+        }
+        self.items.insert(Arc::clone(&key), Arc::clone(new));
+        Some((key, Arc::clone(new)))
     }
 
     /// Takes an item that was read from the disk.
@@ -293,8 +295,20 @@ impl Staged<'_> {
                 body
             }
         };
-        let ended = self.slots.get(place).and_then(|slot| slot.stored.clone());
-        if let Some((rid, ended)) = ended.filter(|_| before.is_none() && !self.is_changed(place)) {
+        // A replacement whose body has another id renames the item.
+        let (place, id) = match body.json.get("id").and_then(Json::as_str) {
+            Some(other) if other != id => {
+                let renamed = self.slot(other);
+                if self.slots.get(renamed).is_some_and(|slot| slot.now.is_some()) {
+                    return Err(conflict());
+                }
+                self.set(place, None);
+                (renamed, other.to_owned())
+            }
+            _ => (place, id),
+        };
+        let ended = self.slots.get(place).filter(|slot| slot.now.is_none() && !slot.changed);
+        if let Some((rid, ended)) = ended.and_then(|slot| slot.stored.clone()) {
             self.release(rid, &ended)?;
             self.version("delete", rid, &id, Some(&ended), None, true);
         }
@@ -320,10 +334,6 @@ impl Staged<'_> {
 
     fn item(&self, rid: u64, record: &Record) -> Item {
         record.item(&item_key(self.epk, rid))
-    }
-
-    fn is_changed(&self, place: usize) -> bool {
-        self.slots.get(place).is_some_and(|slot| slot.changed)
     }
 
     fn set(&mut self, place: usize, new: Option<(u64, Arc<Record>)>) {

@@ -24,6 +24,7 @@ mod feed;
 mod index;
 mod items;
 mod patch;
+mod policies;
 mod record;
 mod resources;
 mod steps;
@@ -260,10 +261,11 @@ impl Engine {
         self.newest.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Creates a database.
+    /// Creates a database. Throughput is the content of an offer, as in [`Engine::replace_offer`]: the containers of the
+    /// database share it.
     ///
     /// # Errors
-    /// 409 if it exists; 400 for a bad name.
+    /// 409 if it exists; 400 for a bad name or throughput.
     pub async fn create_database(
         &self,
         body: &Value,
@@ -284,7 +286,8 @@ impl Engine {
         self.queue.write(move |writer| writer.catalog.delete_database(database)).await
     }
 
-    /// Creates a container with this number of physical partitions.
+    /// Creates a container with this number of physical partitions. Without throughput of its own or of its database
+    /// it gets 400 request units a second.
     ///
     /// # Errors
     /// 400 for a bad definition; 404; 409 if it exists.
@@ -357,5 +360,5 @@ impl Engine {
     }
 }
 
-/// Items in an order. They hold a [`View`].
+/// Items in an order, of a state that they hold.
 pub struct Items(Option<view::Rest>);

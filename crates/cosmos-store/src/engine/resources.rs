@@ -185,14 +185,14 @@ fn offer_content(content: &Value) -> Result<Value, Refusal> {
     } else {
         (autoscale, 1000, 1000)
     };
-    let Some(throughput) =
-        throughput.as_i64().filter(|throughput| *throughput >= least && throughput % step == 0)
-    else {
-        let text = format!(
-            "The offer should have valid throughput values: at least {least}, in steps of {step}."
-        );
-        return Err(Refusal::new(400, text));
+    let throughput = match throughput.as_i64() {
+        Some(throughput) if throughput < least => Err(format!(
+            "Requested throughput {throughput} is less than required minimum throughput {least}."
+        )),
+        Some(throughput) if throughput % step == 0 => Ok(throughput),
+        _ => Err(format!("The offer should have valid throughput values: steps of {step}.")),
     };
+    let throughput = throughput.map_err(|text| Refusal::new(400, text))?;
     let mut completed = content.clone();
     if !autoscale.is_null() {
         completed["offerThroughput"] = json!(throughput / 10);

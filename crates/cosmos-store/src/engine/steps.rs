@@ -95,11 +95,8 @@ impl Transaction {
 
 /// The refusal of a key with too few values.
 pub(super) fn incomplete_key() -> Refusal {
-    Refusal::new(
-        400,
-        "PartitionKey value must be supplied for this operation, with a value for each level.",
-    )
-    .with_sub_status(1001)
+    let text = "Partition key provided either doesn't correspond to definition in the collection or doesn't match partition key field values specified in the document. Learn more: https://aka.ms/CosmosDB/sql/errors/wrong-pk-value";
+    Refusal::new(400, text).with_sub_status(1001)
 }
 
 impl Step {
@@ -123,13 +120,8 @@ impl Step {
             ));
         };
         let own_id = own_id.to_string();
-        if id.as_ref().is_some_and(|id| *id != own_id) {
-            return Err(Refusal::new(
-                400,
-                "The id of the body is another than the one of the request.",
-            ));
-        }
-        if mode != Mode::Replace {
+        let id = id.filter(|_| mode == Mode::Replace).unwrap_or_else(|| own_id.clone());
+        if mode != Mode::Replace || id != own_id {
             definition::check_name(&own_id)?;
         }
         let values = epk::values_of_item(&body.json, &container.definition.key_paths)?;
@@ -137,12 +129,7 @@ impl Step {
             let text = "PartitionKey extracted from document doesn't match the one specified in the header. Learn more: https://aka.ms/CosmosDB/sql/errors/wrong-pk-value";
             Refusal::new(400, text).with_sub_status(1001)
         });
-        Ok(Self {
-            id: own_id,
-            action: Action::Put { mode, body, mismatch },
-            if_match,
-            if_none_match,
-        })
+        Ok(Self { id, action: Action::Put { mode, body, mismatch }, if_match, if_none_match })
     }
 
     fn of_id(

@@ -88,8 +88,11 @@ fn run(disk: Option<&Disk>, mut requests: mpsc::Receiver<Work>, newest: &RwLock<
         // A defect must not end the thread: the requests of this batch fail, and nothing of them is written.
         match catch_unwind(AssertUnwindSafe(|| commit(disk, before.catalog(), batch))) {
             Ok(Ok((catalog, answers))) => {
-                drop(before);
-                *newest.write().unwrap_or_else(PoisonError::into_inner) = View::new(catalog);
+                let mut newest = newest.write().unwrap_or_else(PoisonError::into_inner);
+                let old = std::mem::replace(&mut *newest, View::new(catalog));
+                // The end of a state can be that of a large container, for which readers are not to wait.
+                drop(newest);
+                drop((before, old));
                 for answer in answers {
                     answer();
                 }

@@ -44,7 +44,7 @@ fn a_definition_gets_the_defaults_of_the_service() {
     });
     let created = create(&with(given.clone()), None).unwrap();
     let policy = json!({
-        "indexingMode": "consistent", "automatic": true, "includedPaths": [{"path": "/*", "indexes": []}],
+        "indexingMode": "consistent", "automatic": true, "includedPaths": [{"path": "/*"}],
         "excludedPaths": [{"path": "/x/*"}, {"path": "/\"_etag\"/?"}],
         "compositeIndexes": [[{"path": "/a", "order": "ascending"}, {"path": "/b", "order": "descending"}]],
     });
@@ -53,6 +53,12 @@ fn a_definition_gets_the_defaults_of_the_service() {
     for name in ["computedProperties", "changeFeedPolicy", "defaultTtl"] {
         assert_eq!(created[name], given[name]);
     }
+}
+
+#[test]
+fn an_id_may_be_part_of_a_hierarchical_key() {
+    let key = json!({"paths": ["/id", "/pk"], "kind": "MultiHash"});
+    assert!(create(&with(json!({"partitionKey": key})), None).is_ok());
 }
 
 #[test]
@@ -68,7 +74,6 @@ fn bad_definitions_are_refused() {
         key(json!(["a"]), "Hash"),
         key(json!(["/_ts"]), "Hash"),
         key(json!(["/a"]), "Other"),
-        key(json!(["/id", "/a"]), "MultiHash"),
         key(json!(["/a", "/a"]), "MultiHash"),
         key(json!(["/a", "/b", "/c", "/d"]), "MultiHash"),
         json!({"partitionKey": {"paths": ["/a"], "version": 3}}),
@@ -85,6 +90,9 @@ fn bad_definitions_are_refused() {
         json!({"uniqueKeyPolicy": {"uniqueKeys": [{"paths": []}]}}),
         json!({"vectorEmbeddingPolicy": {"vectorEmbeddings": [{"path": "/v", "dataType": "float32", "distanceFunction": "cosine", "dimensions": 0}]}}),
         json!({"indexingPolicy": {"vectorIndexes": [{"path": "/v", "type": "flat"}]}}),
+        json!({"fullTextPolicy": {"defaultLanguage": "xx"}}),
+        json!({"fullTextPolicy": {"fullTextPaths": [{"path": "a"}]}}),
+        json!({"indexingPolicy": {"fullTextIndexes": [{"path": "/a"}]}}),
         json!({"changeFeedPolicy": {"retentionDuration": -1}}),
         json!({"computedProperties": [{"name": "x"}]}),
         json!({"conflictResolutionPolicy": 7}),
@@ -117,6 +125,48 @@ fn a_replacement_keeps_the_key() {
     let replaced = replace(json!({"defaultTtl": 60}), etag.as_str()).unwrap();
     assert_eq!(replaced.json["defaultTtl"], 60);
     assert_ne!(replaced.json["_etag"], etag);
+}
+
+#[test]
+fn vectors_and_their_indexes_are_refused_in_the_words_of_the_service() {
+    let vector =
+        json!({"path": "/v", "dataType": "float32", "distanceFunction": "cosine", "dimensions": 8});
+    let index = json!({"path": "/v", "type": "diskANN", "quantizationByteSize": 8, "vectorIndexShardKey": ["/a/b"]});
+    let text = |name: &str, value: Value, index_name: &str, index_value: Value| {
+        let (mut vector, mut index) = (vector.clone(), index.clone());
+        vector[name] = value;
+        index[index_name] = index_value;
+        let definition = with(
+            json!({"vectorEmbeddingPolicy": {"vectorEmbeddings": [vector]}, "indexingPolicy": {"vectorIndexes": [index]}}),
+        );
+        crate::engine::definition::complete(&definition)
+            .map_or_else(|refusal| refusal.message, |_| String::new())
+    };
+    let of_vector = |name: &str, value: Value| text(name, value, "x", json!(null));
+    let of_index = |name: &str, value: Value| text("x", json!(null), name, value);
+    assert_eq!(of_vector("x", json!(null)), "");
+    assert!(of_vector("dataType", json!("float33")).contains("has an invalid DataType"));
+    assert!(
+        of_vector("distanceFunction", json!("guess")).contains("invalid DistanceFunction:guess")
+    );
+    assert!(
+        of_vector("dimensions", json!(8000))
+            .contains("Dimensions:8000 which is more than the maximum supported value")
+    );
+    assert!(of_vector("dimensions", json!(-1)).contains("Dimensions:-1"));
+    assert!(of_vector("path", json!("/w")).contains("path::/v not matching in Embedding's path"));
+    assert!(of_index("type", json!("notFlat")).contains("Index Type::notFlat is invalid"));
+    assert!(of_index("quantizationByteSize", json!(0)).contains(
+        "QuantizationByteSize value :: 0 is out of range. The allowed range is between 1 and 256."
+    ));
+    assert!(of_index("vectorIndexShardKey", json!(["a"])).contains("invalid Shard Path: a."));
+    assert!(
+        of_index("vectorIndexShardKey", json!(["/a", "/b"]))
+            .contains(": 2 exceeds the maximum: 1.")
+    );
+    let world = World::new(json!({"vectorEmbeddingPolicy": {"vectorEmbeddings": [vector]}}));
+    let replaced = run(world.engine.replace_container(world.container, &with(json!({})), None));
+    assert!(replaced.unwrap_err().message.contains("existing embedding policy cannot be modified"));
 }
 
 #[test]

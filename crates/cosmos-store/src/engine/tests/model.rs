@@ -39,6 +39,7 @@ enum Kind {
     Create,
     Upsert,
     Replace,
+    Rename,
     Increment,
     Delete,
     Read,
@@ -50,6 +51,7 @@ fn write() -> impl Strategy<Value = Write> {
         Kind::Upsert,
         Kind::Upsert,
         Kind::Replace,
+        Kind::Rename,
         Kind::Increment,
         Kind::Delete,
         Kind::Read,
@@ -107,8 +109,13 @@ fn key(pk: u8) -> Value {
     [json!(["a"]), json!([7]), json!([null]), json!([{}])][usize::from(pk)].clone()
 }
 
+/// Returns the id of the item after a write.
+fn id_after(write: &Write) -> u8 {
+    if write.kind == Kind::Rename { (write.id + 1) % 5 } else { write.id }
+}
+
 fn body(pk: u8, write: &Write) -> Value {
-    let mut body = json!({"id": write.id.to_string(), "n": write.n, "unique": write.unique});
+    let mut body = json!({"id": id_after(write).to_string(), "n": write.n, "unique": write.unique});
     if write.ttl {
         body["ttl"] = json!(1000);
     }
@@ -137,10 +144,13 @@ fn apply(
     match (write.kind, place) {
         (Kind::Create, Some(_)) => return 409,
         (Kind::Read, Some(_)) => return 200,
-        (Kind::Replace | Kind::Increment | Kind::Delete | Kind::Read, None) => return 404,
-        (Kind::Upsert | Kind::Replace | Kind::Increment | Kind::Delete, Some(place))
-            if !matches(place) =>
-        {
+        (Kind::Replace | Kind::Rename | Kind::Increment | Kind::Delete | Kind::Read, None) => {
+            return 404;
+        }
+        (
+            Kind::Upsert | Kind::Replace | Kind::Rename | Kind::Increment | Kind::Delete,
+            Some(place),
+        ) if !matches(place) => {
             return 412;
         }
         (Kind::Delete, Some(place)) => {
@@ -157,6 +167,7 @@ fn apply(
                 json!(sum)
             };
         }
+        (Kind::Rename, _) if items.iter().any(|(id, _)| *id == id_after(write)) => return 409,
         _ => {}
     }
     if items.iter().any(|(id, other)| *id != write.id && other.body["unique"] == new["unique"]) {
@@ -164,7 +175,7 @@ fn apply(
     }
     let entry = Entry { body: new, etag: "new".to_owned() };
     if let Some(place) = place {
-        items[place].1 = entry;
+        items[place] = (id_after(write), entry);
         return 200;
     }
     items.push((write.id, entry));
@@ -181,7 +192,9 @@ fn operation(pk: u8, write: &Write, etags: &BTreeMap<(u8, u8), String>) -> ItemO
     let operation = match write.kind {
         Kind::Create => put(Operation::Create, &item),
         Kind::Upsert => put(Operation::Upsert, &item),
-        Kind::Replace => ItemOperation { id: Some(id), ..put(Operation::Replace, &item) },
+        Kind::Replace | Kind::Rename => {
+            ItemOperation { id: Some(id), ..put(Operation::Replace, &item) }
+        }
         Kind::Increment => of(Operation::Patch(increment()), &id),
         Kind::Delete => of(Operation::Delete, &id),
         Kind::Read => of(Operation::Read, &id),
@@ -195,7 +208,8 @@ fn operation(pk: u8, write: &Write, etags: &BTreeMap<(u8, u8), String>) -> ItemO
 struct Consumer {
     positions: Vec<(EpkRange, Lsn, Lsn)>,
     latest: BTreeMap<String, (Lsn, Value)>,
-    all: BTreeMap<String, Value>,
+    /// The `_rid` and the body.
+    all: BTreeMap<String, (Value, Value)>,
 }
 
 impl Consumer {
@@ -235,11 +249,16 @@ impl Consumer {
                         let name = format!("{} {}", version.id, key[0]);
                         let known = match &version.current {
                             Some(item) => {
-                                self.all.insert(name, without_system_properties(value(item)))
+                                let item = value(item);
+                                let rid = item["_rid"].clone();
+                                let known = self.all.extract_if(.., |_, (other, _)| *other == rid);
+                                let known = known.last().is_some();
+                                self.all.insert(name, (rid, without_system_properties(item)));
+                                known
                             }
-                            None => self.all.remove(&name),
+                            None => self.all.remove(&name).is_some(),
                         };
-                        prop_assert_eq!(known.is_none(), version.operation == "create");
+                        prop_assert_eq!(!known, version.operation == "create");
                         prop_assert_eq!(
                             version.previous_lsn.is_none(),
                             version.operation == "create"
@@ -405,10 +424,10 @@ fn story(steps: &[Step], folder: Option<&Folder>) -> Result<(), TestCaseError> {
                 if failed.is_none() {
                     for (write, result) in writes.iter().zip(&committed.results) {
                         if let Some(item) = result.as_ref().unwrap().item.as_ref() {
-                            etags.insert((*pk, write.id), item.etag.clone());
+                            etags.insert((*pk, id_after(write)), item.etag.clone());
                             items
                                 .iter_mut()
-                                .filter(|(id, _)| *id == write.id)
+                                .filter(|(id, _)| *id == id_after(write))
                                 .for_each(|(_, entry)| entry.etag.clone_from(&item.etag));
                         }
                     }
@@ -463,7 +482,9 @@ fn story(steps: &[Step], folder: Option<&Folder>) -> Result<(), TestCaseError> {
     for (name, body) in &items {
         prop_assert_eq!(consumer.latest.get(name).map(|(_, body)| body), Some(body));
     }
-    prop_assert_eq!(consumer.all, items, "all versions and deletes make the state");
+    let all: BTreeMap<_, _> =
+        consumer.all.into_iter().map(|(name, (_, body))| (name, body)).collect();
+    prop_assert_eq!(all, items, "all versions and deletes make the state");
     Ok(())
 }
 

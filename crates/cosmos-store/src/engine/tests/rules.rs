@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::{World, of, parsed, put, run};
 use crate::{
-    engine::{Engine, EpkRange, IndexRange, ItemOperation, Name, Operation, Patch, writer::now},
+    engine::{
+        Condition, Engine, EpkRange, IndexRange, ItemOperation, Name, Operation, Patch, writer::now,
+    },
     json::Json,
 };
 
@@ -80,7 +82,8 @@ fn bad_items_are_refused() {
     assert_eq!(status(json!({"pk": 1})), (400, 0));
     assert_eq!(status(json!({"id": 7, "pk": 1})), (400, 0));
     assert_eq!(status(json!([1])), (400, 0));
-    assert_eq!(status(json!({"id": "a", "pk": [1]})), (400, 0));
+    assert_eq!(status(json!({"id": "object", "pk": {"x": 1}})), (201, 0));
+    assert!(world.read(&json!([{}]), "object").is_some(), "no value for a key");
     assert_eq!(status(json!({"id": "a", "pk": "x".repeat(2049)})), (400, 0));
     for ttl in [json!(0), json!(-2), json!(1.5), json!("1"), json!(null), json!(1e12)] {
         assert_eq!(status(json!({"id": "a", "pk": 1, "ttl": ttl})), (400, 0));
@@ -95,11 +98,6 @@ fn bad_items_are_refused() {
     let other =
         world.one(&json!([2]), put(Operation::Replace, &json!({"id": "b", "pk": 1}))).unwrap_err();
     assert_eq!(other.status, 404, "what is missing is missing, whatever the body says");
-    let other = ItemOperation {
-        id: Some("c".to_owned()),
-        ..put(Operation::Replace, &json!({"id": "b", "pk": 1}))
-    };
-    assert_eq!(world.one(&json!([1]), other).unwrap_err().status, 400);
     let none = run(world.engine.transact(world.container, Some(&parsed(json!([1]))), Vec::new()));
     assert_eq!(none.unwrap_err().status, 400);
     let many = (0..101).map(|n| of(Operation::Read, &n.to_string())).collect();
@@ -386,6 +384,20 @@ fn databases_end_with_their_containers_and_names_and_rids_find_them() {
     let anew = World::of(engine.clone(), json!({}));
     assert_ne!(anew.container, world.container);
     assert_eq!(anew.scan(&EpkRange::all()).len(), 0);
+}
+
+#[test]
+fn a_defect_fails_its_request_alone() {
+    let world = World::new(json!({}));
+    world.create(&json!({"id": "a", "pk": 1})).unwrap();
+    let condition: Condition = Box::new(|_: &Json| panic!("a defect"));
+    let operations = vec![parsed(json!({"op": "set", "path": "/x", "value": 1}))];
+    let broken = Operation::Patch(Patch { operations, condition: Some(condition) });
+    let key = parsed(json!([1]));
+    let failed = run(world.engine.transact(world.container, Some(&key), vec![of(broken, "a")]));
+    assert_eq!(failed.unwrap_err().status, 500);
+    world.upsert(&json!({"id": "a", "pk": 1, "x": 2})).unwrap();
+    assert_eq!(world.read(&json!([1]), "a").unwrap()["x"], 2);
 }
 
 #[test]
