@@ -10,6 +10,8 @@
 mod display;
 mod parse;
 
+pub use parse::locate;
+
 use serde_json::Value;
 use thiserror::Error;
 
@@ -352,6 +354,15 @@ mod tests {
             let error = text.parse::<Query>().unwrap_err();
             assert_eq!((error.near.as_str(), error.at), (near, at), "{text}");
         }
+    }
+
+    #[test]
+    fn a_name_is_located_outside_of_texts_and_members() {
+        let query = "SELECT 'x', c.x -- x\nFROM c WHERE Abs(x) = @x";
+        assert_eq!(locate(query, "x"), Some(38..39));
+        assert_eq!(locate(query, "ABS"), Some(34..37));
+        assert_eq!(locate(query, "@x"), Some(43..45));
+        assert_eq!(locate(query, "y"), None);
     }
 
     #[test]

@@ -94,9 +94,7 @@ impl FromStr for Query {
             return Err(error(MAX_TEXT_BYTES, "the end of 256 KB"));
         }
         let mut rest = text;
-        let tokens: Parsed<Vec<Token<'_>>> =
-            preceded(blank, repeat(0.., terminated(token, blank))).parse_next(&mut rest);
-        let tokens = tokens.unwrap_or_default();
+        let tokens = tokens(&mut rest);
         if !rest.is_empty() {
             let near = rest.split_whitespace().next().unwrap_or(rest);
             return Err(error(text.len() - rest.len(), near));
@@ -110,6 +108,27 @@ impl FromStr for Query {
             error(at, near)
         })
     }
+}
+
+/// Reads tokens up to the end, or to what is none.
+fn tokens<'s>(text: &mut &'s str) -> Vec<Token<'s>> {
+    let tokens: Parsed<_> = preceded(blank, repeat(0.., terminated(token, blank))).parse_next(text);
+    tokens.unwrap_or_default()
+}
+
+/// Returns where a name stands first in a query, as a source, a parameter or a function (in any case), in bytes: for
+/// the location in an error.
+pub fn locate(query: &str, name: &str) -> Option<std::ops::Range<usize>> {
+    let tokens = tokens(&mut { query });
+    let named = |token: &Token<'_>| {
+        matches!(token.kind, Kind::Word | Kind::Parameter) && token.text.eq_ignore_ascii_case(name)
+    };
+    let behind = std::iter::once(None).chain(tokens.iter().map(|token| Some(token.text)));
+    let mut found =
+        tokens.iter().zip(behind).filter(|(token, before)| named(token) && *before != Some("."));
+    let (token, _) = found.next()?;
+    let begin = offset(query, token.text);
+    Some(begin..begin + token.text.len())
 }
 
 /// Returns where a part of a text begins in it.

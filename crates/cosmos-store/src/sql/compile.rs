@@ -1,6 +1,6 @@
 //! From the tree of a query to its compiled form: names are resolved, functions and aggregates are found and checked.
 
-use cosmos_model::sql::{Expr, Test};
+use cosmos_model::sql::{Expr, Test, locate};
 
 use crate::{Refusal, json::Json};
 
@@ -35,6 +35,8 @@ struct Grouping<'q> {
 }
 
 pub(super) struct Compiler<'q> {
+    /// For the locations of errors; it may be empty.
+    text: &'q str,
     parameters: &'q [(String, Json)],
     scope: Vec<Alias<'q>>,
     grouping: Option<Grouping<'q>>,
@@ -46,9 +48,9 @@ pub(super) struct Compiler<'q> {
 
 impl<'q> Compiler<'q> {
     /// Begins with the item as the only frame; it has no name.
-    pub(super) fn new(parameters: &'q [(String, Json)]) -> Self {
+    pub(super) fn new(text: &'q str, parameters: &'q [(String, Json)]) -> Self {
         let scope = vec![Alias { name: None, is_item: true }];
-        Self { parameters, scope, grouping: None, is_within: false, needed: Some(Vec::new()) }
+        Self { text, parameters, scope, grouping: None, is_within: false, needed: Some(Vec::new()) }
     }
 
     /// Gives the item a name.
@@ -63,7 +65,7 @@ impl<'q> Compiler<'q> {
 
     fn parameter(&self, name: &str) -> Result<&'q Json, Refusal> {
         let found = self.parameters.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value).ok_or_else(|| unresolved(name))
+        found.map(|(_, value)| value).ok_or_else(|| self.unresolved(name))
     }
 
     /// Returns how many frames further out the source of a name is, and whether its value is the item.
@@ -235,7 +237,7 @@ impl<'q> Compiler<'q> {
             return Err(missing(&format!("The user-defined function {name}")));
         }
         let Some(aggregate) = Aggregate::named(name) else {
-            let function = functions::named(name)?;
+            let function = functions::named(name, || self.locate(name))?;
             if !(function.least..=function.most).contains(&arguments.len()) {
                 let text = match (function.least, function.most) {
                     (least, most) if least == most => format!("{least} argument(s)"),
@@ -282,6 +284,15 @@ impl<'q> Compiler<'q> {
         Ok(Node::Computed(place))
     }
 
+    /// Returns where a name stands first.
+    fn locate(&self, name: &str) -> Option<(usize, usize)> {
+        locate(self.text, name).map(|at| (at.start, at.end))
+    }
+
+    fn unresolved(&self, name: &str) -> Refusal {
+        refused("SC2001", &format!("Identifier '{name}' could not be resolved."), self.locate(name))
+    }
+
     /// Returns the refusal of a name that no source has, and of the members below it.
     fn unknown(&self, name: &str, steps: &[Step]) -> Refusal {
         match &self.grouping {
@@ -295,9 +306,9 @@ impl<'q> Compiler<'q> {
                 let text = format!(
                     "Property reference '{name}{path}' is invalid in the {clause} because it is not contained in either an aggregate function or the GROUP BY clause."
                 );
-                refused(code, &text, None)
+                refused(code, &text, self.locate(name))
             }
-            _ => unresolved(name),
+            _ => self.unresolved(name),
         }
     }
 }
@@ -305,10 +316,6 @@ impl<'q> Compiler<'q> {
 fn sorted(mut values: Vec<Json>) -> Vec<Json> {
     values.sort_by(|one, other| order(Some(one), Some(other)));
     values
-}
-
-fn unresolved(name: &str) -> Refusal {
-    refused("SC2001", &format!("Identifier '{name}' could not be resolved."), None)
 }
 
 /// Returns the refusal of what the service has, but this store has not.

@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-use super::{Alias, Compiler, Grouping, missing, unresolved};
+use super::{Alias, Compiler, Grouping, missing};
 
 impl<'q> Compiler<'q> {
     /// Compiles a query within a query, with the names that are known where it stands.
@@ -122,7 +122,7 @@ impl<'q> Compiler<'q> {
                 let is_container = self.scope.iter().all(|alias| alias.name.is_none());
                 let slot =
                     if is_container { Some((self.scope.len() - 1, true)) } else { self.find(name) };
-                let (slot, is_item) = slot.ok_or_else(|| unresolved(name))?;
+                let (slot, is_item) = slot.ok_or_else(|| self.unresolved(name))?;
                 let path: Vec<Step> = steps.iter().map(|step| Self::step(step.into())).collect();
                 let is_item = is_item && path.is_empty();
                 let last = steps.iter().rev().find_map(|step| step.as_str());

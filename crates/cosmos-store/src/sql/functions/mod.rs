@@ -217,14 +217,21 @@ fn any(answers: impl Iterator<Item = Option<bool>>, decisive: bool) -> Option<Js
     result.map(Json::Bool)
 }
 
-/// Returns the function of a name, which is in capital letters.
-pub(super) fn named(name: &str) -> Result<&'static Function, Refusal> {
+/// Returns the function of a name, which is in capital letters and stands at this location.
+pub(super) fn named(
+    name: &str,
+    locate: impl FnOnce() -> Option<(usize, usize)>,
+) -> Result<&'static Function, Refusal> {
     let found = FUNCTIONS.iter().find(|function| function.name == name);
     found.ok_or_else(|| {
         if name.starts_with("FULLTEXT") || name == "RRF" {
             return missing(&format!("The function {name}"));
         }
-        refused("SC2005", &format!("'{name}' is not a recognized built-in function name."), None)
+        refused(
+            "SC2005",
+            &format!("'{name}' is not a recognized built-in function name."),
+            locate(),
+        )
     })
 }
 

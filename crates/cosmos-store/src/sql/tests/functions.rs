@@ -319,7 +319,7 @@ fn calls_are_checked() {
     check_refused(&[
         (
             "SELECT VALUE BADFUNC(1)",
-            r#"{"errors":[{"severity":"Error","code":"SC2005","message":"'BADFUNC' is not a recognized built-in function name."}"#,
+            r#"{"errors":[{"severity":"Error","location":{"start":13,"end":20},"code":"SC2005","message":"'BADFUNC' is not a recognized built-in function name."}"#,
         ),
         (
             "SELECT VALUE ABS()",

@@ -307,7 +307,7 @@ fn mistakes_are_refused_by_name() {
         ),
         (
             "SELECT * FROM c WHERE a = 1",
-            "\"code\":\"SC2001\",\"message\":\"Identifier 'a' could not be resolved.\"",
+            r#"{"errors":[{"severity":"Error","location":{"start":22,"end":23},"code":"SC2001","message":"Identifier 'a' could not be resolved."}]}"#,
         ),
         ("SELECT c.x", "SC2001"),
         ("SELECT * FROM c ORDER BY x.n", "'x'"),
@@ -354,6 +354,8 @@ fn counts_may_be_parameters() {
     let query =
         Prepared::new("SELECT * FROM c OFFSET 1 LIMIT @n", vec![("@n".into(), json("7"))]).unwrap();
     assert_eq!((query.top(), query.offset_limit()), (None, Some((1, 7))));
+    let query = Prepared::of(query.query, query.parameters).unwrap();
+    assert_eq!(query.offset_limit(), Some((1, 7)));
     let filter = query.query.filter.as_ref();
     assert_eq!(filter.and_then(|filter| query.value_of(filter)), None);
     let query =
