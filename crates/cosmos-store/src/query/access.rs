@@ -17,6 +17,9 @@ use crate::{
     sql::Prepared,
 };
 
+/// The most items that are read by their ids: an SDK that reads 300 items asks for 300 ids in 300 partition keys.
+const MAX_READS: usize = 100_000;
+
 /// The index of ORDER BY, and the part of it that a query reads.
 pub(super) struct OrderIndex {
     paths: Vec<Path>,
@@ -107,6 +110,9 @@ impl<'a> Access<'a> {
     /// Returns all items behind a place that an index has for the filter, in the order of a scan; `None` if there is no
     /// such index, or if it has more items than `max_items`.
     pub(super) fn selected(&mut self, after: &[u8], max_items: usize) -> Option<Vec<Item>> {
+        if let Some(items) = self.by_id(after) {
+            return Some(items);
+        }
         let [range] = self.ranges.as_slice() else { return None };
         let range = range.clone();
         let mut candidates = self.candidates();
@@ -137,6 +143,28 @@ impl<'a> Access<'a> {
             return Some(items);
         }
         None
+    }
+
+    /// Returns the items behind a place that have the ids of the filter in the logical partitions of the query.
+    fn by_id(&mut self, after: &[u8]) -> Option<Vec<Item>> {
+        let ids = self.conditions.iter().find_map(|condition| match &condition.values {
+            Values::Equal(ids) if condition.path == ["id"] => Some(ids),
+            _ => None,
+        })?;
+        let n_reads = ids.len().saturating_mul(self.ranges.len());
+        if n_reads > MAX_READS || !self.ranges.iter().all(EpkRange::is_point) {
+            return None;
+        }
+        let reads = self.ranges.iter().flat_map(|range| ids.iter().map(move |id| (range, id)));
+        let mut items: Vec<Item> = reads
+            .filter_map(|(range, id)| self.view.read_in(self.container, range, id.as_str()?))
+            .filter(|item| *item.place > *after)
+            .collect();
+        items.sort_by(|one, other| one.place.cmp(&other.place));
+        self.work.seeks =
+            self.work.seeks.saturating_add(u32::try_from(n_reads).unwrap_or(u32::MAX));
+        self.used = Some(vec![vec!["id".to_owned()]]);
+        Some(items)
     }
 
     fn count(&mut self, items: &[Item]) {

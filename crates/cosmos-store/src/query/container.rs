@@ -127,72 +127,75 @@ pub(super) fn is_by_distance(query: &Query) -> bool {
     matches!(by, Some(Expr::Call(name, _)) if name == "VECTORDISTANCE")
 }
 
-/// Returns true if the highest values come first. Of a distance those are the most similar ones: the highest for
-/// cosine and dot product.
-pub(super) fn is_descending(order: &Order, definition: &Definition) -> bool {
-    let Expr::Call(name, arguments) = &order.by else { return order.descending };
-    if name != "VECTORDISTANCE" {
-        return order.descending;
-    }
-    let embeddings = definition.json["vectorEmbeddingPolicy"]["vectorEmbeddings"].as_array();
-    let is_of = |embedding: &&Value| {
-        let path = steps(embedding["path"].as_str().unwrap_or_default());
-        let mut paths = arguments.iter().filter_map(Expr::property);
-        paths.any(|(_, found)| found.names() == path)
-    };
-    let embedding = embeddings.into_iter().flatten().find(is_of);
-    embedding.is_none_or(|embedding| embedding["distanceFunction"] != "euclidean")
-}
-
-/// Returns the query with the expressions of the container's computed properties in the places of their names; `None`
-/// if it names none.
+/// Returns the query with what the container defines for it: the expressions of computed properties in the places of
+/// their names, and the distance functions of vectors. `None` if it names none.
 ///
 /// # Errors
 /// As [`Prepared::new`].
-pub(super) fn with_computed(
+pub(super) fn resolved(
     query: &Prepared,
     definition: &Definition,
 ) -> Result<Option<Prepared>, Refusal> {
-    let Some(properties) = definition.json["computedProperties"].as_array() else {
-        return Ok(None);
-    };
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let properties = list(&definition.json["computedProperties"]);
+    let embeddings = list(&definition.json["vectorEmbeddingPolicy"]["vectorEmbeddings"]);
     let Some(root) = query.query.root() else { return Ok(None) };
-    let mut computed = Vec::new();
-    for property in properties {
-        let Some(name) = property["name"].as_str() else { continue };
-        let text = property["query"].as_str().unwrap_or_default();
-        let Ok(Query { select: Select::Value(value), from, .. }) = text.parse() else { continue };
-        let own_root = Query { from, ..query.query.clone() }.root().unwrap_or_default().to_owned();
-        let mut value = value;
-        replace(&mut value, &|part| match part {
-            Expr::Name(alias) if *alias == own_root => Some(Expr::Name(root.to_owned())),
-            _ => None,
-        });
-        computed.push((name, value));
+    if properties.is_empty() && embeddings.is_empty() {
+        return Ok(None);
     }
+    let computed: Vec<_> =
+        properties.iter().filter_map(|property| computed_property(property, root)).collect();
     let mut changed = query.query.clone();
     if let Select::List(list) = &mut changed.select {
+        // A column keeps the name of its property.
         let names: Vec<String> =
             columns(&query.query.select).into_iter().map(|(name, _)| name).collect();
         for ((expr, alias), name) in list.iter_mut().zip(names) {
-            if matches!(expr, Expr::Member(..)) {
+            let is_computed = computed.iter().any(|(computed, _)| *computed == name);
+            if is_computed && matches!(expr, Expr::Member(..)) {
                 *alias = Some(name);
             }
         }
     }
-    replace_in(&mut changed, &|part| {
-        let Expr::Member(of, step) = part else { return None };
-        let (Expr::Name(alias), Expr::Literal(Value::String(name))) = (of.as_ref(), step.as_ref())
-        else {
-            return None;
-        };
-        let value = computed.iter().find(|(computed, _)| alias == root && computed == name);
-        value.map(|(_, value)| value.clone())
+    replace_in(&mut changed, &|part| match part {
+        Expr::Member(of, step) => match (of.as_ref(), step.as_ref()) {
+            (Expr::Name(alias), Expr::Literal(Value::String(name))) if alias == root => {
+                let value = computed.iter().find(|(computed, _)| computed == name);
+                value.map(|(_, value)| value.clone())
+            }
+            _ => None,
+        },
+        Expr::Call(name, arguments) if name == "VECTORDISTANCE" && arguments.len() < 4 => {
+            let is_of = |embedding: &&Value| {
+                let path = steps(embedding["path"].as_str().unwrap_or_default());
+                let mut paths = arguments.iter().filter_map(Expr::property);
+                paths.any(|(_, found)| found.names() == path)
+            };
+            let function = embeddings.iter().find(is_of)?.get("distanceFunction")?.clone();
+            let mut arguments = arguments.clone();
+            arguments.resize(3, Expr::Literal(false.into()));
+            arguments
+                .push(Expr::Object(vec![("distanceFunction".to_owned(), Expr::Literal(function))]));
+            Some(Expr::Call(name.clone(), arguments))
+        }
+        _ => None,
     });
     if changed == query.query {
         return Ok(None);
     }
-    Prepared::new(&changed.to_string(), query.parameters.clone()).map(Some)
+    Prepared::of(changed, query.parameters.clone()).map(Some)
+}
+
+/// Returns the name of a computed property and its expression over the source of this name.
+fn computed_property<'a>(property: &'a Value, root: &str) -> Option<(&'a str, Expr)> {
+    let query: Query = property["query"].as_str()?.parse().ok()?;
+    let own_root = query.root()?.to_owned();
+    let Select::Value(mut value) = query.select else { return None };
+    replace(&mut value, &|part| match part {
+        Expr::Name(alias) if *alias == own_root => Some(Expr::Name(root.to_owned())),
+        _ => None,
+    });
+    Some((property["name"].as_str()?, value))
 }
 
 type Replace<'a> = &'a dyn Fn(&Expr) -> Option<Expr>;

@@ -22,6 +22,8 @@ pub(super) struct Evaluator<'a> {
     /// For a query whose results are whole items: the query that only tests them. The results are copies of the stored
     /// bytes.
     test: Option<Prepared>,
+    /// True for a query that needs no property of an item: it counts rows of an index, and loads no item.
+    pub needs_nothing: bool,
 }
 
 impl<'a> Evaluator<'a> {
@@ -35,12 +37,12 @@ impl<'a> Evaluator<'a> {
             };
         let test = if is_whole {
             let select = Select::Value(Expr::Literal(1.into()));
-            let tree = Query { select, ..tree.clone() };
-            Some(Prepared::new(&tree.to_string(), query.parameters.clone())?)
+            Some(Prepared::of(Query { select, ..tree.clone() }, query.parameters.clone())?)
         } else {
             None
         };
-        Ok(Self { query, test })
+        let needs_nothing = test.is_none() && query.needed().is_some_and(|names| names.is_empty());
+        Ok(Self { query, test, needs_nothing })
     }
 
     /// Returns the properties of an item that the query needs, and what it makes of them.

@@ -31,8 +31,13 @@ pub(super) struct Order {
 }
 
 impl Order {
+    /// Returns the order of a query, whose names have been resolved in `resolved`.
+    ///
+    /// # Errors
+    /// 400 for an order that no index of the policy has.
     pub(super) fn new(
         query: &Prepared,
+        resolved: &Prepared,
         definition: &Definition,
         policy: &Policy,
     ) -> Result<Self, Refusal> {
@@ -41,12 +46,9 @@ impl Order {
             return Ok(Self::default());
         }
         if container::is_by_distance(tree) {
-            let directions = tree
-                .order_by
-                .iter()
-                .map(|order| (Path::new(), container::is_descending(order, definition)));
+            let directions = resolved.descending().into_iter();
             return Ok(Self {
-                paths: directions.collect(),
+                paths: directions.map(|descending| (Path::new(), descending)).collect(),
                 is_by_distance: true,
                 ..Self::default()
             });

@@ -29,9 +29,6 @@ use crate::{
     sql::{Groups, Prepared, Row},
 };
 
-/// The time after which a page ends without having found enough.
-const MAX_TIME: Duration = Duration::from_millis(100);
-
 /// The most bytes of the results of a query whose results are made of all items.
 const MAX_LIST_BYTES: usize = 256 << 20;
 
@@ -46,13 +43,20 @@ const MIN_LOADED_FOR_INDEX: u32 = 200;
 pub(super) struct Limits {
     /// The items that a page loads before it ends without having found enough.
     pub loaded: u32,
+    /// The time after which it does.
+    pub time: Duration,
     /// The items that an index may give for a page: with more, a scan that stops early is as good.
     pub selected: usize,
     /// The same for a query whose results are made of all items.
     pub selected_of_all: usize,
 }
 
-const LIMITS: Limits = Limits { loaded: 50_000, selected: 2_000, selected_of_all: 20_000 };
+pub(super) const LIMITS: Limits = Limits {
+    loaded: 50_000,
+    time: Duration::from_millis(100),
+    selected: 2_000,
+    selected_of_all: 20_000,
+};
 
 /// Returns a page: at most 4 MB, and at most what the client asked for. A page may be empty before the end: a query that
 /// has to look at many items ends its page after some of them.
@@ -77,14 +81,14 @@ pub(super) fn page_within(
     // Of a count of different results, those are looked for.
     let counted = plan::distinct_count(&query.query);
     let inner = match &counted {
-        Some((inner, _)) => Some(Prepared::new(&inner.to_string(), query.parameters.clone())?),
+        Some((inner, _)) => Some(Prepared::of((*inner).clone(), query.parameters.clone())?),
         None => None,
     };
     let given = inner.as_ref().unwrap_or(query);
-    let computed = container::with_computed(given, definition)?;
-    let evaluated = computed.as_ref().unwrap_or(given);
+    let resolved = container::resolved(given, definition)?;
+    let evaluated = resolved.as_ref().unwrap_or(given);
     let policy = Policy::new(definition);
-    let order = Order::new(given, definition, &policy)?;
+    let order = Order::new(given, evaluated, definition, &policy)?;
     let keys = keys::of_filter(view, request.container, &evaluated.query, evaluated, definition)?;
     let key_paths = &definition.key_paths;
     let keys = keys.as_deref();
@@ -191,7 +195,8 @@ impl Pager<'_> {
 
     fn is_out_of_budget(&self) -> bool {
         let n_loaded = self.access.work.items_loaded;
-        n_loaded >= self.limits.loaded || n_loaded % 256 == 255 && self.began.elapsed() > MAX_TIME
+        n_loaded >= self.limits.loaded
+            || n_loaded % 256 == 255 && self.began.elapsed() > self.limits.time
     }
 
     /// Returns the items of the query behind a place, in the order of a scan.
@@ -207,7 +212,9 @@ impl Pager<'_> {
 
     /// Loads an item: what the query needs of it, and the rows that it makes of it.
     fn load(&mut self, item: &Item) -> Result<(Json, Vec<Row>), Refusal> {
-        self.access.work.add(item);
+        if !self.evaluator.needs_nothing {
+            self.access.work.add(item);
+        }
         self.evaluator.rows(item)
     }
 
@@ -265,7 +272,10 @@ impl Pager<'_> {
             if let Some(items) = self.access.ordered(&index, begin) {
                 match self.streamed(begin, items, index.n_ordered)? {
                     ControlFlow::Break(end) => return Ok(end),
-                    ControlFlow::Continue(()) => self.output.restart(&self.start),
+                    ControlFlow::Continue(()) => {
+                        self.output.restart(&self.start);
+                        self.ended = None;
+                    }
                 }
             } else if is_of_filter
                 && let Some(items) = self.access.selected(&[], self.limits.selected)

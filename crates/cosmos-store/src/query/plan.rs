@@ -4,11 +4,11 @@
 //! of the .NET SDK's baselines (`QueryPlanBaselineTests`): rows of ORDER BY come as `_rid`, `orderByItems`, `payload`;
 //! groups as `groupByItems`, `payload`; an aggregate as `{"item": …}`.
 
-use cosmos_model::sql::{Count, Expr, Logical, Order, Query, Select, Values};
+use cosmos_model::sql::{Count, Expr, Logical, Query, Select, Values};
 use serde_json::{Map, Value, json};
 
 use super::{
-    container::{is_by_distance, is_descending},
+    container::{is_by_distance, resolved},
     keys,
 };
 use crate::{
@@ -226,11 +226,10 @@ impl Plan<'_> {
         if query.order_by.len() > 1 {
             self.needs.push("MultipleOrderBy");
         }
-        let direction = |order: &Order| {
-            let descending = is_descending(order, definition);
-            if descending { "Descending" } else { "Ascending" }
-        };
-        self.info["orderBy"] = query.order_by.iter().map(direction).collect();
+        let resolved = resolved(self.query, definition)?;
+        let directions = resolved.as_ref().unwrap_or(self.query).descending().into_iter();
+        let name = |descending| if descending { "Descending" } else { "Ascending" };
+        self.info["orderBy"] = directions.map(name).collect();
         self.info["orderByExpressions"] =
             query.order_by.iter().map(|order| order.by.to_string()).collect();
         if is_by_distance(query) {

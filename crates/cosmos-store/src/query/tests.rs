@@ -1,13 +1,15 @@
 //! Stories and properties of queries over an engine.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 mod pages;
 mod plans;
 
 use super::{
-    Page, PageRequest, ResumeFilter, page,
-    page::{Limits, page_within},
+    Page, PageRequest, ResumeFilter,
+    page::{LIMITS, Limits, page_within},
     plan::plan,
 };
 use crate::{
@@ -22,7 +24,7 @@ struct World {
     runtime: tokio::runtime::Runtime,
     engine: Engine,
     container: ContainerId,
-    limits: Option<Limits>,
+    limits: Limits,
 }
 
 impl World {
@@ -36,7 +38,7 @@ impl World {
             created.expect("a container");
             engine.view().container(Name::Id("d"), Name::Id("c")).expect("a container").0
         });
-        Self { runtime, engine, container, limits: None }
+        Self { runtime, engine, container, limits: Limits { time: Duration::MAX, ..LIMITS } }
     }
 
     fn with_key(path: &str) -> Self {
@@ -88,10 +90,7 @@ impl World {
             continuation,
             resume,
         };
-        match self.limits {
-            Some(limits) => page_within(limits, &view, query, &request),
-            None => page(&view, query, &request),
-        }
+        page_within(self.limits, &view, query, &request)
     }
 
     fn all(&self, query: &str) -> Result<Vec<Value>, Refusal> {

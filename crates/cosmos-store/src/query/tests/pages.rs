@@ -211,6 +211,46 @@ fn a_query_that_scans_much_asks_for_an_index_and_then_uses_it() {
 }
 
 #[test]
+fn items_are_read_by_their_ids() {
+    let world = world();
+    for n in 0..40 {
+        world.create(&json!({"id": n.to_string(), "pk": (n % 10).to_string()}));
+    }
+    let text = "SELECT * FROM c WHERE (c.id = '1' AND c.pk = '1') OR (c.id = '32' AND c.pk = '2')";
+    let query = Prepared::new(text, Vec::new()).expect("a query");
+    let page = world.page(&query, &everything(), None, None, None).expect("a page");
+    assert_eq!((page.results.len(), page.work.items_loaded), (2, 2));
+    let count = Prepared::new("SELECT VALUE COUNT(1) FROM c", Vec::new()).expect("a query");
+    let page = world.page(&count, &everything(), None, None, None).expect("a page");
+    assert_eq!((page.results.concat(), page.work.items_loaded), (b"40".to_vec(), 0));
+}
+
+#[test]
+fn the_most_similar_vectors_come_first() {
+    for (function, expected) in [
+        ("euclidean", ["1", "2", "0"]),
+        ("dotproduct", ["0", "2", "1"]),
+        ("cosine", ["2", "1", "0"]),
+    ] {
+        let embedding = json!({
+            "path": "/v", "dataType": "float32", "dimensions": 2, "distanceFunction": function,
+        });
+        let world = World::new(json!({
+            "partitionKey": {"paths": ["/pk"], "kind": "Hash", "version": 2},
+            "vectorEmbeddingPolicy": {"vectorEmbeddings": [embedding]},
+        }));
+        for (id, v) in [[30, 9], [1, 1], [3, 2]].into_iter().enumerate() {
+            world.create(&json!({"id": id.to_string(), "pk": "a", "v": v}));
+        }
+        let query = "SELECT TOP 3 VALUE c.id FROM c ORDER BY VectorDistance(c.v, [1, 0.8])";
+        assert_eq!(world.all(query).expect("results"), expected, "{function}");
+        let plan = world.plan(query, &[]).expect("a plan");
+        let direction = if function == "euclidean" { "Ascending" } else { "Descending" };
+        assert_eq!(plan["queryInfo"]["orderBy"], json!([direction]));
+    }
+}
+
+#[test]
 fn a_page_has_at_most_four_megabytes() {
     let world = world();
     for n in 0..6 {
@@ -312,6 +352,8 @@ fn query() -> impl Strategy<Value = String> {
         "WHERE NOT c.n",
         "WHERE c.n = @one OR (c.n = 2 AND c.s = 'a')",
         "WHERE c.s = 'a' AND c.n >= 1",
+        "WHERE c.id IN ('1', '3', '7', 'x')",
+        "WHERE (c.id = '1' AND c.pk = '0') OR (c.id = '2' AND c.pk = '1')",
     ]);
     let order = texts(&[
         "",
@@ -414,7 +456,7 @@ proptest! {
         sizes in prop::collection::vec((1..6_u32, change()), 1..8),
     ) {
         let mut world = world();
-        world.limits = Some(Limits { loaded: 9, selected: 6, selected_of_all: 10 });
+        world.limits = Limits { loaded: 9, selected: 6, selected_of_all: 10, ..world.limits };
         for (id, item) in items.iter().enumerate() {
             let mut item = item.clone();
             item["id"] = id.to_string().into();
