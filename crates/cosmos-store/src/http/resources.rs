@@ -172,7 +172,11 @@ impl Service {
                 let mut offers = view.offers().into_iter();
                 offers.find(|offer| offer.rid.eq_ignore_ascii_case(rid)).ok_or_else(not_found)?
             }
-            Method::PUT => self.engine.replace_offer(rid, &call.value()?).await?,
+            Method::PUT => {
+                let offer = self.engine.replace_offer(rid, &call.value()?).await?;
+                self.split_for(&offer.json).await;
+                offer
+            }
             _ => return Err(no_such_verb()),
         };
         let most = offer.json["content"]["offerAutopilotSettings"]["maxThroughput"].as_u64();
@@ -180,6 +184,39 @@ impl Service {
         Ok(Answer::resource(200, &offer.json)
             .header("x-ms-cosmos-min-throughput", &least.to_string())
             .header("x-ms-offer-replace-pending", "false"))
+    }
+}
+
+impl Service {
+    /// Splits the physical partitions of a container until they have the throughput of its offer.
+    async fn split_for(&self, offer: &Value) {
+        // `resource` is `dbs/<rid>/colls/<rid>/`; that of a database has no partitions of its own.
+        let link: Vec<&str> =
+            offer["resource"].as_str().unwrap_or_default().trim_matches('/').split('/').collect();
+        let [_, database, _, container] = link[..] else { return };
+        let Some(container) = address::container(&self.engine.view(), database, container) else {
+            return;
+        };
+        let needed = usize::try_from(self.partitions(Some(&offer["content"]))).unwrap_or(1);
+        for _ in 0..needed {
+            let mut partitions = self.engine.view().partitions(container.id);
+            if partitions.len() >= needed {
+                return;
+            }
+            // All are split before one of them is split again.
+            partitions.sort_by_key(|partition| partition.parents.len());
+            let mut is_split = false;
+            for partition in partitions {
+                // One with a single logical partition stays as it is.
+                if self.engine.split(container.id, partition.id).await.is_ok() {
+                    is_split = true;
+                    break;
+                }
+            }
+            if !is_split {
+                return;
+            }
+        }
     }
 }
 
