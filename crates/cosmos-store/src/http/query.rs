@@ -15,11 +15,11 @@ use super::{
     blocking,
     call::{Call, name},
     gateway,
-    scope::Scope,
+    scope::{Scope, epk},
 };
 use crate::{
     Refusal,
-    engine::View,
+    engine::{EpkRange, View},
     json::Json,
     query::{self, Page, PageRequest, ResumeFilter, WantedIndex, plan},
     sql::{Parameters, Prepared},
@@ -86,14 +86,16 @@ impl Service {
         let query = Prepared::new(&text, parameters)?;
         let resume = resume(&body)?;
         let max_items = call.max_items()?;
-        let scope = Scope::new(view, container, call)?;
+        let mut scope = Scope::new(view, container, call)?;
         scope.check_session(call)?;
-        check_scope(view, call, container, &scope, &query)?;
+        let part = part(view, call, container, &scope, &query)?;
+        if let Part::Key(range) = &part {
+            scope.narrow(range);
+        }
         let continuation = call.header(name::CONTINUATION).map(str::to_owned);
         let begins = continuation.is_none();
 
-        let names_part = names_part(call, &scope);
-        let is_split = !names_part && !call.is(MERGES) && query.has_source();
+        let is_split = matches!(part, Part::All) && query.has_source();
         let parts = is_split.then(|| scope.parts());
         let (id, range, view) = (container.id, scope.range.clone(), view.clone());
         let definition = Arc::clone(&container.definition);
@@ -171,34 +173,43 @@ impl Service {
     }
 }
 
-/// Returns true if a request is for a part of the container.
-fn names_part(call: &Call, scope: &Scope) -> bool {
-    scope.key.is_some()
-        || call.header(name::RANGE).is_some()
-        || call.header("x-ms-start-epk").is_some()
+/// What a query is for.
+enum Part {
+    /// What the headers name, or all of the container as one.
+    Named,
+    /// A logical partition that the text of the query names.
+    Key(EpkRange),
+    /// All physical partitions, one after the other.
+    All,
 }
 
-/// Refuses a query of several partitions that does not say that it is one, and one whose partitions the gateway does not
-/// merge: by the sub-status an SDK knows that it has to ask for the plan, and to merge them itself.
-fn check_scope(
+/// Returns what a query is for. One of several partitions has to say that it is one. One whose partitions would have to
+/// be merged is refused: by the sub-status an SDK knows that it has to ask for the plan, and to merge them itself.
+fn part(
     view: &View,
     call: &Call,
     container: &Container,
     scope: &Scope,
     query: &Prepared,
-) -> Result<(), Refusal> {
-    let is_allowed = call.is(name::ALLOWS_ALL);
-    if names_part(call, scope) || call.is(MERGES) || is_allowed && scope.partitions.len() == 1 {
-        return Ok(());
+) -> Result<Part, Refusal> {
+    let is_named = scope.key.is_some()
+        || call.header(name::RANGE).is_some()
+        || call.header("x-ms-start-epk").is_some();
+    if is_named || call.is(MERGES) {
+        return Ok(Part::Named);
     }
     let definition = &container.definition;
     let plan = plan::plan(view, container.id, query, definition, ALL_FEATURES)?;
-    // The text may compare the partition key.
     let ranges = plan["queryRanges"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if matches!(ranges, [one] if one["min"] == one["max"]) {
-        return Ok(());
+    if let [one] = ranges
+        && one["min"] == one["max"]
+        && let Some(key) = one["min"].as_str()
+    {
+        let from = epk(key)?;
+        let until = [&from[..], &[0]].concat();
+        return Ok(Part::Key(EpkRange { from, until }));
     }
-    if !is_allowed {
+    if !call.is(name::ALLOWS_ALL) {
         return Err(crosses_partitions());
     }
     let info = &plan["queryInfo"];
@@ -213,7 +224,7 @@ fn check_scope(
                     SDK clients), then you can safely ignore this message.";
         return Err(Refusal::new(400, text).with_sub_status(1004));
     }
-    Ok(())
+    Ok(Part::All)
 }
 
 pub(super) fn crosses_partitions() -> Refusal {

@@ -54,6 +54,12 @@ impl Scope {
         Ok(Self { range, partitions, key: Some(key) })
     }
 
+    /// Leaves the part within a range.
+    pub(super) fn narrow(&mut self, range: &EpkRange) {
+        self.range = within(&self.range, range);
+        self.partitions.retain(|partition| overlap(&partition.range, range));
+    }
+
     /// Returns the parts of the range that are in one physical partition each.
     pub(super) fn parts(&self) -> Vec<EpkRange> {
         self.partitions.iter().map(|partition| within(&partition.range, &self.range)).collect()
