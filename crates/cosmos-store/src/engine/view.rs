@@ -116,15 +116,17 @@ impl View {
             return Err(steps::incomplete_key());
         }
         let epk = epk::hash(&values, definition.hash_version);
-        let Some(rid) = container.ids.get(&*[&*epk, id.as_bytes()].concat()) else {
-            return Ok(None);
-        };
-        let key = [&*epk, &rid.to_be_bytes()].concat();
-        let record = container.items.get(&*key);
-        let clock = now();
-        let lives =
-            |record: &Record| record.expires(definition.default_ttl).is_none_or(|end| end > clock);
-        Ok(record.filter(|record| lives(record)).map(|record| record.item(&key)))
+        Ok(container.find(&epk, id))
+    }
+
+    /// Returns the item of a logical partition, the one of this range.
+    pub(crate) fn read_in(
+        &self,
+        container: ContainerId,
+        range: &EpkRange,
+        id: &str,
+    ) -> Option<Item> {
+        self.catalog().container(container).ok()?.find(&range.from, id)
     }
 
     /// Returns the items of a range in the order of a scan, which is that of insertion within a logical partition,
@@ -134,6 +136,16 @@ impl View {
         // The next text behind a place is that place with a zero.
         let after = after.map(|after| [after, &[0]].concat()).unwrap_or_default();
         Items::new(container, Source::Items, range.from.clone().max(after), range.until.clone())
+    }
+}
+
+impl Container {
+    fn find(&self, epk: &[u8], id: &str) -> Option<Item> {
+        let rid = self.ids.get(&*[epk, id.as_bytes()].concat())?;
+        let key = [epk, &rid.to_be_bytes()].concat();
+        let record = self.items.get(&*key)?;
+        let end = record.expires(self.definition.default_ttl);
+        end.is_none_or(|end| end > now()).then(|| record.item(&key))
     }
 }
 
