@@ -11,6 +11,8 @@ use serde_json::{Map, Number, Value};
 use crate::Refusal;
 
 mod binary;
+#[cfg(test)]
+pub(crate) mod tests;
 
 /// A whole number below this is written without a fraction: doubles hold each of them exactly.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
@@ -38,8 +40,8 @@ impl Json {
     /// # Errors
     /// 400 for anything else, and for more than 128 levels.
     pub fn parse(bytes: &[u8]) -> Result<Self, Refusal> {
-        match bytes.split_first() {
-            Some((&binary::PREAMBLE, value)) => binary::read(value).ok_or_else(|| {
+        match bytes.first() {
+            Some(&binary::PREAMBLE) => binary::read(bytes).ok_or_else(|| {
                 Refusal::new(400, "The input content is invalid: it is no binary JSON.")
             }),
             _ => serde_json::from_slice(bytes).map_err(|error| invalid(&error)),

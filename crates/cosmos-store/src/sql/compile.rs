@@ -1,6 +1,6 @@
 //! From the tree of a query to its compiled form: names are resolved, functions and aggregates are found and checked.
 
-use cosmos_model::sql::{Count, Expr, Query, Select, Source, Test, Values};
+use cosmos_model::sql::{Expr, Test, locate};
 
 use crate::{Refusal, json::Json};
 
@@ -8,10 +8,11 @@ use super::{
     eval::{Link, Node, Step},
     functions,
     groups::Aggregate,
-    operators::order,
-    plan::{From, Plan},
+    operators::{like_parts, order},
     refused,
 };
+
+mod queries;
 
 /// A list of constants of IN that is at least so long is sorted.
 const MIN_SORTED: usize = 4;
@@ -29,21 +30,27 @@ struct Grouping<'q> {
     aggregates: Vec<(Aggregate, Node)>,
     /// The names that aggregates may use, but nothing else.
     scope: Vec<Alias<'q>>,
+    /// Where it is now, and the service's code for a name that is not allowed there.
+    clause: (&'static str, &'static str),
 }
 
 pub(super) struct Compiler<'q> {
+    /// For the locations of errors; it may be empty.
+    text: &'q str,
     parameters: &'q [(String, Json)],
     scope: Vec<Alias<'q>>,
     grouping: Option<Grouping<'q>>,
+    /// Whether it is in a query within the query.
+    is_within: bool,
     /// The properties of the item that were named; `None` when all are needed.
     needed: Option<Vec<Box<str>>>,
 }
 
 impl<'q> Compiler<'q> {
     /// Begins with the item as the only frame; it has no name.
-    pub(super) fn new(parameters: &'q [(String, Json)]) -> Self {
+    pub(super) fn new(text: &'q str, parameters: &'q [(String, Json)]) -> Self {
         let scope = vec![Alias { name: None, is_item: true }];
-        Self { parameters, scope, grouping: None, needed: Some(Vec::new()) }
+        Self { text, parameters, scope, grouping: None, is_within: false, needed: Some(Vec::new()) }
     }
 
     /// Gives the item a name.
@@ -56,161 +63,9 @@ impl<'q> Compiler<'q> {
         self.needed
     }
 
-    /// Compiles a query, with the names that are known where it stands.
-    pub(super) fn query(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
-        let outer = self.scope.clone();
-        let grouping = self.grouping.take();
-        let plan = self.query_within(query);
-        self.scope = outer;
-        self.grouping = grouping;
-        plan
-    }
-
-    fn query_within(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
-        if query.by_rank {
-            return Err(missing("ORDER BY RANK"));
-        }
-        let outer = self.scope.clone();
-        let mut sources = Vec::new();
-        for source in &query.from {
-            sources.push(self.source(source)?);
-        }
-        let filter = query.filter.as_ref().map(|filter| self.expr(filter)).transpose()?;
-        let group = self.all(&query.group_by)?;
-        let selected: Vec<&Expr> = match &query.select {
-            Select::All => Vec::new(),
-            Select::Value(value) => vec![value],
-            Select::List(all) => all.iter().map(|(value, _)| value).collect(),
-        };
-        let ordered = query.order_by.iter().map(|order| &order.by);
-        let is_grouped =
-            !query.group_by.is_empty() || selected.into_iter().chain(ordered).any(sums_up);
-        if is_grouped {
-            let scope = std::mem::replace(&mut self.scope, outer);
-            self.grouping = Some(Grouping { by: &query.group_by, aggregates: Vec::new(), scope });
-        }
-        let result = self.select(query)?;
-        let mut order = Vec::new();
-        for by in &query.order_by {
-            order.push((self.expr(&by.by)?, by.descending));
-        }
-        let top = query.top.as_ref().map(|count| self.count(count, "TOP")).transpose()?;
-        let offset_limit = match &query.offset_limit {
-            Some((offset, limit)) => {
-                Some((self.count(offset, "OFFSET")?, self.count(limit, "LIMIT")?))
-            }
-            None => None,
-        };
-        if top.is_some() && offset_limit.is_some() {
-            return Err(refused("", "'TOP' and 'OFFSET LIMIT' cannot be used together.", None));
-        }
-        let aggregates =
-            self.grouping.take().map(|grouping| grouping.aggregates).unwrap_or_default();
-        let distinct = query.distinct;
-        Ok(Plan {
-            sources,
-            filter,
-            group,
-            aggregates,
-            is_grouped,
-            order,
-            result,
-            distinct,
-            top,
-            offset_limit,
-        })
-    }
-
-    fn source(&mut self, source: &'q Source) -> Result<From, Refusal> {
-        let alias = source.alias.as_deref();
-        let (compiled, alias) = match &source.values {
-            Values::Query(query) => {
-                (From::Plan(self.query(query)?), Alias { name: alias, is_item: false })
-            }
-            Values::Path(name, steps) => {
-                // The first name of all is that of the container, whatever it is.
-                let is_container = self.scope.iter().all(|alias| alias.name.is_none());
-                let slot =
-                    if is_container { Some((self.scope.len() - 1, true)) } else { self.find(name) };
-                let (slot, is_item) = slot.ok_or_else(|| unresolved(name))?;
-                let path: Vec<Step> = steps.iter().map(|step| Self::step(step.into())).collect();
-                let is_item = is_item && path.is_empty();
-                let last = steps.iter().rev().find_map(|step| step.as_str());
-                let name = alias.or(last).or(Some(name));
-                let node = if is_item { Node::Slot(slot) } else { self.path(slot, path) };
-                (
-                    From::Node(node, source.iterates),
-                    Alias { name, is_item: is_item && !source.iterates },
-                )
-            }
-        };
-        self.scope.push(alias);
-        Ok(compiled)
-    }
-
-    fn select(&mut self, query: &'q Query) -> Result<Node, Refusal> {
-        match &query.select {
-            Select::All if query.from.is_empty() => {
-                Err(refused("", "'SELECT *' is not valid if FROM clause is omitted.", None))
-            }
-            Select::All if query.from.len() > 1 => {
-                Err(refused("", "'SELECT *' is only valid with a single input set.", None))
-            }
-            Select::All if self.grouping.is_some() => {
-                Err(refused("", "'SELECT *' is not valid with 'GROUP BY'.", None))
-            }
-            Select::All => {
-                self.use_whole(self.scope.len() - 1);
-                Ok(Node::Slot(0))
-            }
-            Select::Value(value) => self.expr(value),
-            Select::List(all) => {
-                let mut unnamed = 0;
-                let mut properties = Vec::with_capacity(all.len());
-                for (value, alias) in all {
-                    let name = alias.as_deref().or(match value {
-                        Expr::Name(name) => Some(name),
-                        Expr::Member(_, step) => match &**step {
-                            Expr::Literal(serde_json::Value::String(name)) => Some(name),
-                            _ => None,
-                        },
-                        _ => None,
-                    });
-                    let name = name.map_or_else(
-                        || {
-                            unnamed += 1;
-                            format!("${unnamed}").into()
-                        },
-                        Box::from,
-                    );
-                    properties.push((name, self.expr(value)?));
-                }
-                Ok(Node::Object(properties))
-            }
-        }
-    }
-
-    fn count(&self, count: &Count, clause: &str) -> Result<u32, Refusal> {
-        let number = match count {
-            Count::Literal(number) => Some(*number),
-            Count::Parameter(name) => self
-                .parameter(name)?
-                .as_f64()
-                .and_then(functions::index)
-                .and_then(|n| n.try_into().ok()),
-        };
-        number.filter(|number| i32::try_from(*number).is_ok()).ok_or_else(|| {
-            refused(
-                "",
-                &format!("The {clause} clause needs a whole number between 0 and 2147483647."),
-                None,
-            )
-        })
-    }
-
     fn parameter(&self, name: &str) -> Result<&'q Json, Refusal> {
         let found = self.parameters.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value).ok_or_else(|| unresolved(name))
+        found.map(|(_, value)| value).ok_or_else(|| self.unresolved(name))
     }
 
     /// Returns how many frames further out the source of a name is, and whether its value is the item.
@@ -270,7 +125,7 @@ impl<'q> Compiler<'q> {
             Expr::Literal(value) => Node::Constant(value.into()),
             Expr::Parameter(name) => Node::Constant(self.parameter(name)?.clone()),
             Expr::Name(name) => {
-                let (slot, _) = self.find(name).ok_or_else(|| self.unknown(name))?;
+                let (slot, _) = self.find(name).ok_or_else(|| self.unknown(name, &[]))?;
                 self.path(slot, Vec::new())
             }
             Expr::Member(..) => {
@@ -288,7 +143,8 @@ impl<'q> Compiler<'q> {
                 steps.reverse();
                 match at {
                     Expr::Name(name) if self.grouped(at).is_none() => {
-                        let (slot, _) = self.find(name).ok_or_else(|| self.unknown(name))?;
+                        let (slot, _) =
+                            self.find(name).ok_or_else(|| self.unknown(name, &steps))?;
                         self.path(slot, steps)
                     }
                     _ => Node::Path(Box::new(self.expr(at)?), steps),
@@ -333,7 +189,7 @@ impl<'q> Compiler<'q> {
             }
             Expr::Call(name, arguments) => self.call(name, arguments)?,
             Expr::Query(quantifier, query) => {
-                Node::Query(*quantifier, Box::new(self.query(query)?))
+                Node::Query(*quantifier, Box::new(self.subquery(query)?))
             }
         })
     }
@@ -351,9 +207,7 @@ impl<'q> Compiler<'q> {
                     let values = all.into_iter().filter_map(|node| {
                         if let Node::Constant(value) = node { Some(value) } else { None }
                     });
-                    let mut values: Vec<Json> = values.collect();
-                    values.sort_by(|one, other| order(Some(one), Some(other)));
-                    Link::InConstants(values, *is_negated)
+                    Link::InConstants(sorted(values.collect()), *is_negated)
                 }
                 Test::Between(from, to) => {
                     Link::Between(Box::new([self.expr(from)?, self.expr(to)?]), *is_negated)
@@ -365,7 +219,13 @@ impl<'q> Compiler<'q> {
                             refused("", "The ESCAPE of LIKE must be a single character.", None)
                         })
                     });
-                    Link::Like(self.expr(pattern)?, escape.transpose()?, *is_negated)
+                    let escape = escape.transpose()?;
+                    match self.expr(pattern)? {
+                        Node::Constant(Json::Text(pattern)) => {
+                            Link::LikeConstant(like_parts(&pattern, escape), *is_negated)
+                        }
+                        pattern => Link::Like(pattern, escape, *is_negated),
+                    }
                 }
             },
             other => Link::Binary(cosmos_model::sql::Binary::Coalesce, self.expr(other)?),
@@ -377,19 +237,36 @@ impl<'q> Compiler<'q> {
             return Err(missing(&format!("The user-defined function {name}")));
         }
         let Some(aggregate) = Aggregate::named(name) else {
-            let function = functions::named(name)?;
+            let function = functions::named(name, || self.locate(name))?;
             if !(function.least..=function.most).contains(&arguments.len()) {
                 let text = match (function.least, function.most) {
                     (least, most) if least == most => format!("{least} argument(s)"),
                     (least, usize::MAX) => format!("at least {least} argument(s)"),
                     (least, most) => format!("{least} to {most} argument(s)"),
                 };
-                return Err(refused("", &format!("The {name} function requires {text}."), None));
+                return Err(refused(
+                    "SC2050",
+                    &format!("The {name} function requires {text}."),
+                    None,
+                ));
             }
-            return Ok(Node::Call(function, self.all(arguments)?));
+            let mut arguments = self.all(arguments)?;
+            // A list that every item is looked up in.
+            if name == "ARRAY_CONTAINS"
+                && let [Node::Constant(Json::Array(_)), _] = &arguments[..]
+                && let (Some(of), Some(Node::Constant(Json::Array(all)))) =
+                    (arguments.pop(), arguments.pop())
+            {
+                return Ok(Node::Chain(Box::new(of), vec![Link::InConstants(sorted(all), false)]));
+            }
+            return Ok(Node::Call(function, arguments));
         };
         let [argument] = arguments else {
-            return Err(refused("", &format!("The {name} function requires 1 argument(s)."), None));
+            return Err(refused(
+                "SC2050",
+                &format!("The {name} function requires 1 argument(s)."),
+                None,
+            ));
         };
         // The argument is that of each row, before they are grouped.
         let Some(mut grouping) = self.grouping.take() else {
@@ -407,30 +284,38 @@ impl<'q> Compiler<'q> {
         Ok(Node::Computed(place))
     }
 
-    /// Returns the refusal of a name.
-    fn unknown(&self, name: &str) -> Refusal {
-        let hidden = self.grouping.iter().flat_map(|grouping| &grouping.scope);
-        if hidden.into_iter().any(|alias| alias.name == Some(name)) {
-            let text = format!(
-                "Property reference '{name}' is invalid in the select list because it is not contained in either an aggregate function or the GROUP BY clause."
-            );
-            return refused("SC2102", &text, None);
+    /// Returns where a name stands first.
+    fn locate(&self, name: &str) -> Option<(usize, usize)> {
+        locate(self.text, name).map(|at| (at.start, at.end))
+    }
+
+    fn unresolved(&self, name: &str) -> Refusal {
+        refused("SC2001", &format!("Identifier '{name}' could not be resolved."), self.locate(name))
+    }
+
+    /// Returns the refusal of a name that no source has, and of the members below it.
+    fn unknown(&self, name: &str, steps: &[Step]) -> Refusal {
+        match &self.grouping {
+            Some(Grouping { scope, clause: (clause, code), .. })
+                if scope.iter().any(|alias| alias.name == Some(name)) =>
+            {
+                let names = steps.iter().map_while(|step| {
+                    if let Step::Name(name) = step { Some(format!(".{name}")) } else { None }
+                });
+                let path: String = names.collect();
+                let text = format!(
+                    "Property reference '{name}{path}' is invalid in the {clause} because it is not contained in either an aggregate function or the GROUP BY clause."
+                );
+                refused(code, &text, self.locate(name))
+            }
+            _ => self.unresolved(name),
         }
-        unresolved(name)
     }
 }
 
-/// Returns whether an expression has an aggregate.
-fn sums_up(expr: &Expr) -> bool {
-    let mut found = false;
-    expr.visit(&mut |part| {
-        found |= matches!(part, Expr::Call(name, _) if Aggregate::named(name).is_some());
-    });
-    found
-}
-
-fn unresolved(name: &str) -> Refusal {
-    refused("SC2001", &format!("Identifier '{name}' could not be resolved."), None)
+fn sorted(mut values: Vec<Json>) -> Vec<Json> {
+    values.sort_by(|one, other| order(Some(one), Some(other)));
+    values
 }
 
 /// Returns the refusal of what the service has, but this store has not.

@@ -1,6 +1,9 @@
 //! Compiled expressions.
 
-use std::{borrow::Cow, cell::Cell};
+use std::{
+    borrow::Cow,
+    cell::{Cell, RefCell},
+};
 
 use cosmos_model::sql::{Binary, Logical, Quantifier, Unary};
 
@@ -9,7 +12,7 @@ use crate::{Refusal, json::Json};
 use super::{
     MAX_BYTES, MAX_STEPS,
     functions::{Args, Function},
-    operators::{binary, equal, int32, is_like, number_of, order, same_type},
+    operators::{Part, binary, equal, int32, is_like, like_parts, number_of, order, same_type},
     plan::Plan,
 };
 
@@ -52,26 +55,35 @@ pub(super) enum Link {
     InConstants(Vec<Json>, bool),
     Between(Box<[Node; 2]>, bool),
     Like(Node, Option<char>, bool),
+    LikeConstant(Vec<Part>, bool),
 }
 
 /// What an evaluation has cost.
 pub(super) struct Run {
     steps: Cell<usize>,
     bytes: Cell<usize>,
+    refusal: RefCell<Option<String>>,
     /// When the query began, in ticks of 100 nanoseconds since 1970.
-    #[allow(dead_code)]
     pub(super) began: i64,
 }
 
 impl Run {
     pub(super) fn new(began: i64) -> Self {
-        Self { steps: Cell::new(0), bytes: Cell::new(0), began }
+        Self { steps: Cell::new(0), bytes: Cell::new(0), refusal: RefCell::new(None), began }
     }
 
     /// Counts steps; `None` if they were too many. Everything is undefined from then on, so the evaluation ends soon.
     pub(super) fn spend(&self, steps: usize) -> Option<()> {
         self.steps.set(self.steps.get().saturating_add(steps));
         (self.steps.get() <= MAX_STEPS).then_some(())
+    }
+
+    /// Begins anew, unless too much was spent.
+    pub(super) fn restart(&self) -> Option<()> {
+        self.spend(0)?;
+        self.steps.set(0);
+        self.bytes.set(0);
+        Some(())
     }
 
     /// Counts the bytes of a value.
@@ -83,11 +95,20 @@ impl Run {
         self.spend(0)
     }
 
-    /// Returns a result unless the evaluation has cost too much.
+    /// Ends the evaluation with a refusal.
+    pub(super) fn refuse<T>(&self, message: String) -> Option<T> {
+        self.steps.set(usize::MAX);
+        self.refusal.replace(Some(message));
+        None
+    }
+
+    /// Returns a result unless the evaluation was refused or has cost too much.
     pub(super) fn within_limits<T>(&self, result: T) -> Result<T, Refusal> {
         let text =
-            "The query exceeded the limit of this store for one item: 10,000,000 steps or 64 MB.";
-        self.spend(0).map(|()| result).ok_or_else(|| Refusal::new(400, text))
+            "The query exceeded the limit of this store for one item: 4,000,000 steps or 64 MB.";
+        self.spend(0).map(|()| result).ok_or_else(|| {
+            Refusal::new(400, self.refusal.take().unwrap_or_else(|| text.to_owned()))
+        })
     }
 }
 
@@ -95,7 +116,7 @@ impl Run {
 #[derive(Clone, Copy)]
 pub(super) struct Frame<'f> {
     value: &'f Json,
-    outer: Option<&'f Frame<'f>>,
+    pub(super) outer: Option<&'f Frame<'f>>,
     /// The values of GROUP BY and of the aggregates.
     computed: &'f [Option<Json>],
     pub(super) run: &'f Run,
@@ -123,6 +144,7 @@ impl<'f> Frame<'f> {
     }
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "a value of an expression")]
 fn boolean<'f>(value: bool) -> Value<'f> {
     Some(Cow::Owned(Json::Bool(value)))
 }
@@ -213,6 +235,15 @@ impl Node {
     }
 }
 
+/// Returns the steps of reading a value, beyond that of evaluating it.
+fn weight(value: &Json) -> usize {
+    match value {
+        Json::Text(text) => text.len() / 16,
+        Json::Array(_) | Json::Object(_) => value.size() / 64,
+        _ => 0,
+    }
+}
+
 fn unary(operator: Unary, value: &Json) -> Option<Json> {
     match (operator, value) {
         (Unary::Not, Json::Bool(value)) => Some(Json::Bool(!value)),
@@ -225,12 +256,7 @@ fn unary(operator: Unary, value: &Json) -> Option<Json> {
 
 fn call<'f>(function: &'static Function, arguments: &'f [Node], at: &'f Frame<'f>) -> Value<'f> {
     let values: Vec<Value<'f>> = arguments.iter().map(|node| node.eval(at)).collect();
-    let cost = values.iter().flatten().map(|value| match &**value {
-        Json::Text(text) => text.len() / 16,
-        Json::Array(all) => all.len(),
-        Json::Object(all) => all.len(),
-        _ => 0,
-    });
+    let cost = values.iter().flatten().map(|value| weight(value));
     at.run.spend(cost.sum())?;
     let value = (function.body)(&Args { values: &values, run: at.run })?;
     if matches!(value, Json::Number(number) if !number.is_finite()) {
@@ -277,12 +303,14 @@ impl Link {
             Self::Binary(Binary::Coalesce, right) => left.or_else(|| right.eval(at)),
             Self::Binary(operator, right) => {
                 let (left, right) = (left?, right.eval(at)?);
+                at.run.spend(weight(&left))?;
                 binary(*operator, &left, &right, at.run).map(Cow::Owned)
             }
             Self::In(all, is_negated) => {
                 let left = left?;
                 let mut found = Some(false);
                 for node in all {
+                    at.run.spend(weight(&left))?;
                     match node.eval(at) {
                         Some(value) if equal(&left, &value) => {
                             found = Some(true);
@@ -296,6 +324,7 @@ impl Link {
             }
             Self::InConstants(all, is_negated) => {
                 let left = left?;
+                at.run.spend(weight(&left))?;
                 let found = all.binary_search_by(|value| order(Some(value), Some(&left))).is_ok();
                 boolean(found != *is_negated)
             }
@@ -317,8 +346,13 @@ impl Link {
             }
             Self::Like(pattern, escape, is_negated) => {
                 let (left, pattern) = (left?, pattern.eval(at)?);
-                let is_like = is_like(left.as_str()?, pattern.as_str()?, *escape, at.run)?;
+                let pattern = pattern.as_str()?;
+                at.run.spend(pattern.len())?;
+                let is_like = is_like(left.as_str()?, &like_parts(pattern, *escape), at.run)?;
                 boolean(is_like != *is_negated)
+            }
+            Self::LikeConstant(parts, is_negated) => {
+                boolean(is_like(left?.as_str()?, parts, at.run)? != *is_negated)
             }
         }
     }

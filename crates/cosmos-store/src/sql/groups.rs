@@ -119,16 +119,13 @@ impl Gathered {
         }
         let next = self.groups.len();
         let key = Key(row.group);
-        let place = match self.places.get(&key) {
-            Some(place) => *place,
-            None => {
-                size(&key.0);
-                self.bytes += size_of::<State>() * plan.aggregates.len();
-                self.places.insert(key, next);
-                self.groups.push(plan.aggregates.iter().map(|_| State::default()).collect());
-                next
-            }
-        };
+        let place = self.places.get(&key).copied().unwrap_or(next);
+        if place == next {
+            size(&key.0);
+            self.bytes += size_of::<State>() * plan.aggregates.len();
+            self.places.insert(key, next);
+            self.groups.push(plan.aggregates.iter().map(|_| State::default()).collect());
+        }
         if self.bytes > MAX_BYTES {
             return Err(Refusal::new(
                 400,
@@ -161,6 +158,10 @@ impl Gathered {
             let states = states.into_iter().zip(&plan.aggregates);
             computed.extend(states.map(|(state, (aggregate, _))| state.result(*aggregate)));
             let at = at.with_computed(&computed);
+            // The limit of an item is that of a group.
+            if at.outer.is_none() {
+                at.run.restart()?;
+            }
             let order = plan.order.iter().map(|(node, _)| Some(node.eval(&at)?.into_owned()));
             let order = order.collect();
             if let Some(result) = plan.result.eval(&at) {

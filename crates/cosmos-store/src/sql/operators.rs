@@ -141,7 +141,7 @@ pub(super) fn int32(number: f64) -> i32 {
 
 /// A part of a pattern of LIKE.
 #[derive(Debug, PartialEq)]
-enum Part {
+pub(super) enum Part {
     Any,
     One,
     Char(char),
@@ -150,33 +150,31 @@ enum Part {
 }
 
 /// Returns whether a text has a pattern of LIKE.
-pub(super) fn is_like(text: &str, pattern: &str, escape: Option<char>, run: &Run) -> Option<bool> {
-    run.spend((text.len() + pattern.len()) / 16)?;
-    let parts = parts(pattern, escape);
-    let text: Vec<char> = text.chars().collect();
-    let (mut at, mut part) = (0, 0);
-    // Where the last `%` was, and how far the text was then: it takes one more character whenever the rest fails.
-    let mut last: Option<(usize, usize)> = None;
-    while at < text.len() {
+pub(super) fn is_like(text: &str, parts: &[Part], run: &Run) -> Option<bool> {
+    let (mut rest, mut part) = (text, 0);
+    // Where the last `%` was, and the text then: it takes one more character whenever what follows fails.
+    let mut last: Option<(usize, &str)> = None;
+    while let Some(c) = rest.chars().next() {
         run.spend(1)?;
-        let fits = match (parts.get(part), text.get(at)) {
-            (Some(Part::Any), _) => {
-                last = Some((part, at));
+        let fits = match parts.get(part) {
+            Some(Part::Any) => {
+                last = Some((part, rest));
                 part += 1;
                 continue;
             }
-            (Some(Part::One), _) => true,
-            (Some(Part::Char(c)), Some(found)) => c == found,
-            (Some(Part::Set(ranges, is_negated)), Some(found)) => {
-                ranges.iter().any(|(from, to)| (from..=to).contains(&found)) != *is_negated
+            Some(Part::One) => true,
+            Some(Part::Char(wanted)) => c == *wanted,
+            Some(Part::Set(ranges, is_negated)) => {
+                ranges.iter().any(|(from, to)| (from..=to).contains(&&c)) != *is_negated
             }
-            _ => false,
+            None => false,
         };
         if fits {
-            (at, part) = (at + 1, part + 1);
+            (rest, part) = (rest.get(c.len_utf8()..)?, part + 1);
         } else if let Some((any, begin)) = last {
-            last = Some((any, begin + 1));
-            (at, part) = (begin + 1, any + 1);
+            rest = begin.get(begin.chars().next()?.len_utf8()..)?;
+            last = Some((any, rest));
+            part = any + 1;
         } else {
             return Some(false);
         }
@@ -184,7 +182,8 @@ pub(super) fn is_like(text: &str, pattern: &str, escape: Option<char>, run: &Run
     Some(parts.iter().skip(part).all(|part| *part == Part::Any))
 }
 
-fn parts(pattern: &str, escape: Option<char>) -> Vec<Part> {
+/// Returns the parts of a pattern of LIKE.
+pub(super) fn like_parts(pattern: &str, escape: Option<char>) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut rest = pattern.chars();
     while let Some(c) = rest.next() {
@@ -217,10 +216,9 @@ fn set(text: &str) -> Option<(Part, &str)> {
     let mut ranges = Vec::new();
     let mut left = chars.as_slice();
     while let Some((from, rest)) = left.split_first() {
-        (left, _) = match rest {
-            ['-', to, rest @ ..] => (rest, ranges.push((*from, *to))),
-            rest => (rest, ranges.push((*from, *from))),
-        };
+        let (to, rest) = if let ['-', to, rest @ ..] = rest { (to, rest) } else { (from, rest) };
+        ranges.push((*from, *to));
+        left = rest;
     }
     Some((Part::Set(ranges, is_negated), inner.get(end + 1..)?))
 }

@@ -90,42 +90,33 @@ impl Plan {
         at.run.spend(1).map(|()| row)
     }
 
-    /// Returns the results, but not more than `most`; `None` if the evaluation has cost too much.
+    /// Returns the results of a query within a query, but not more than `most`; `None` if the evaluation has cost too
+    /// much.
     pub(super) fn results(&self, at: &Frame<'_>, most: usize) -> Option<Vec<Json>> {
-        let (offset, limit) = self.offset_limit.unwrap_or((0, u32::MAX));
-        let limit = limit.min(self.top.unwrap_or(u32::MAX));
-        let (offset, limit) = (usize::try_from(offset).ok()?, usize::try_from(limit).ok()?);
-        let limit = limit.min(most);
-        let is_simple = !self.is_grouped && !self.distinct && self.order.is_empty();
-        let enough = if is_simple { offset.saturating_add(limit) } else { usize::MAX };
+        let enough = if self.is_grouped || self.distinct { usize::MAX } else { most };
         let mut gathered = Gathered::default();
-        let mut rows = Vec::new();
-        if enough > 0 {
-            self.each(at, &mut |at| {
-                let Some(row) = self.row(at) else { return false };
-                if self.is_grouped {
-                    return gathered.add(self, row).is_ok();
-                }
-                if let Some(result) = row.result {
-                    rows.push((row.order, result));
-                }
-                rows.len() < enough
-            });
-        }
+        let mut results = Vec::new();
+        self.each(at, &mut |at| {
+            let Some(row) = self.row(at) else { return false };
+            if self.is_grouped {
+                let added = gathered.add(self, row);
+                return added.or_else(|refusal| at.run.refuse(refusal.message).ok_or(())).is_ok();
+            }
+            results.extend(row.result);
+            results.len() < enough
+        });
         at.run.spend(1)?;
         if self.is_grouped {
-            rows = gathered.rows(self, at)?;
+            results = gathered.rows(self, at)?.into_iter().map(|(_, result)| result).collect();
         }
-        self.sort(&mut rows);
-        let mut results: Vec<Json> = rows.into_iter().map(|(_, result)| result).collect();
         if self.distinct {
             let mut seen = BTreeSet::new();
             let first: Vec<bool> = results.iter().map(|result| seen.insert(Key(result))).collect();
             let mut first = first.into_iter();
             results.retain(|_| first.next().unwrap_or_default());
         }
-        at.run.spend(results.len())?;
-        Some(results.into_iter().skip(offset).take(limit).collect())
+        results.truncate(most);
+        Some(results)
     }
 
     /// Sorts results by their values of ORDER BY.
