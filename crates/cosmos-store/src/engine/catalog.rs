@@ -45,7 +45,7 @@ impl std::fmt::Debug for Catalog {
 pub(super) struct Container {
     pub id: ContainerId,
     pub database: u32,
-    pub names: record::Names,
+    pub names: Arc<record::Names>,
     pub definition: Arc<Definition>,
     /// In the order of their ranges.
     pub partitions: Vec<Partition>,
@@ -70,7 +70,7 @@ pub(super) struct Container {
 /// An index, complete or not.
 #[derive(Clone)]
 pub(super) struct Index {
-    pub paths: Vec<Vec<String>>,
+    pub paths: Arc<[Vec<String>]>,
     /// True for the order of the partition keys first, then of the values.
     pub within: bool,
     /// The items up to this key are in the index; `None` is all.
@@ -90,7 +90,7 @@ impl Container {
         Self {
             id,
             database,
-            names: record::Names::new(database, id, store),
+            names: Arc::new(record::Names::new(database, id, store)),
             definition: Arc::new(Definition::read(Value::Null)),
             partitions: Vec::new(),
             next_partition: 0,

@@ -92,14 +92,14 @@ impl Writer {
         let found = container
             .indexes
             .iter()
-            .position(|index| index.within == within && index.paths == paths);
+            .position(|index| index.within == within && *index.paths == *paths);
         if found.is_none() && (!container.allows(paths) || container.indexes.len() >= MAX_INDEXES) {
             return Ok(true);
         }
         let container = self.catalog.container_mut(id)?;
         let place = found.unwrap_or_else(|| {
             let index = Index {
-                paths: paths.to_vec(),
+                paths: paths.into(),
                 within,
                 built: Some(Vec::new().into()),
                 rows: OrdMap::new(),
@@ -136,10 +136,9 @@ impl View {
     ) -> Option<Items> {
         let container = self.catalog().containers.get(&container)?;
         let within = range.is_point();
-        let index = container
-            .indexes
-            .iter()
-            .find(|one| one.within == within && one.paths == wanted.paths && one.built.is_none())?;
+        let index = container.indexes.iter().find(|one| {
+            one.within == within && *one.paths == *wanted.paths && one.built.is_none()
+        })?;
         let mut prefix = if within { range.from.clone() } else { Vec::new() };
         wanted.equal.iter().for_each(|value| encoding::write(value.as_ref(), &mut prefix));
         let bound = |value: &Json| {

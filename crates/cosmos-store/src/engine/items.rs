@@ -13,7 +13,7 @@ use super::{
     patch,
     record::{Key, Record, epk_of, rid_of},
     steps::{Action, Body, Mode, Step, Transaction},
-    writer::Writer,
+    writer::{Writer, now},
 };
 use crate::{Refusal, json::Json};
 
@@ -213,8 +213,10 @@ impl Container {
         if let Some(end) = record.expires(self.definition.default_ttl) {
             self.ttl.insert((end, rid), Arc::clone(&key));
         }
-        for row in self.unique_rows(epk, &item) {
-            self.unique.insert(row.into(), rid);
+        if record.expires(self.definition.default_ttl).is_none_or(|end| end > now()) {
+            for row in self.unique_rows(epk, &item) {
+                self.unique.insert(row.into(), rid);
+            }
         }
         self.items.insert(key, Arc::new(record));
         Ok(())

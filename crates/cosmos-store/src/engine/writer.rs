@@ -16,8 +16,8 @@ use super::{
 };
 use crate::Refusal;
 
-/// The most requests of one commit.
-const MAX_REQUESTS: usize = 512;
+/// The most requests of one commit, and as many may wait for the next one. Each can have 2 MB.
+const MAX_REQUESTS: usize = 256;
 
 /// Sends the answer of a request, after the commit.
 type Answer = Box<dyn FnOnce() + Send>;
@@ -52,7 +52,7 @@ impl Drop for Queue {
 impl Queue {
     /// Starts the thread.
     pub(super) fn start(disk: Option<Disk>, newest: Arc<RwLock<View>>) -> std::io::Result<Self> {
-        let (sender, receiver) = mpsc::channel(2 * MAX_REQUESTS);
+        let (sender, receiver) = mpsc::channel(MAX_REQUESTS);
         let thread = std::thread::Builder::new().name("cosmos-store-writer".to_owned());
         let thread = thread.spawn(move || run(disk.as_ref(), receiver, &newest))?;
         Ok(Self { sender: Some(sender), thread: Some(thread) })

@@ -387,6 +387,45 @@ fn databases_end_with_their_containers_and_names_and_rids_find_them() {
 }
 
 #[test]
+fn positions_and_ranges_of_callers_may_be_anything() {
+    let world = World::new(json!({"changeFeedPolicy": {"retentionDuration": 5}}));
+    world.create(&json!({"id": "a", "pk": 1})).unwrap();
+    run(world.engine.build_index(world.container, &[vec!["n".to_owned()]], false));
+    let view = world.view();
+    let bytes = [vec![], vec![0], vec![0x20; 40], vec![0xff], vec![0xff, 0xff]];
+    for (from, until) in bytes.iter().flat_map(|from| bytes.iter().map(move |until| (from, until)))
+    {
+        let range = EpkRange { from: from.clone(), until: until.clone() };
+        for after in [0, 1, u64::MAX] {
+            view.changes(world.container, 0, &range, after, 0);
+            view.versions(world.container, 0, &range, after, 0).unwrap();
+        }
+        for after in bytes.iter().map(|after| Some(&**after)).chain([None]) {
+            view.scan(world.container, &range, after).count();
+        }
+        let (one, other) = (Some((parsed(json!(9)), false)), Some((parsed(json!(1)), false)));
+        let paths = vec![vec!["n".to_owned()]];
+        for reverse in [false, true] {
+            let wanted = IndexRange {
+                paths: paths.clone(),
+                equal: vec![],
+                from: one.clone(),
+                until: other.clone(),
+                reverse,
+                at: Some(7),
+            };
+            view.lookup(world.container, &range, &wanted).map(Iterator::count);
+        }
+    }
+    assert_eq!(view.lsn_at(world.container, 0, i64::MAX), 1);
+    assert_eq!(view.lsn_at(world.container, 9, 0), 0);
+    assert_eq!(view.changes(99, 0, &EpkRange::all(), 0, 1).items.len(), 0);
+    assert_eq!(run(world.engine.split(world.container, 0)).unwrap_err().status, 400);
+    assert_eq!(run(world.engine.split(world.container, 9)).unwrap_err().status, 404);
+    assert_eq!(run(world.engine.merge(world.container, [0, 0])).unwrap_err().status, 404);
+}
+
+#[test]
 fn a_defect_fails_its_request_alone() {
     let world = World::new(json!({}));
     world.create(&json!({"id": "a", "pk": 1})).unwrap();
