@@ -1,14 +1,25 @@
 //! Pages of a query over an engine, and the plans that SDKs ask for.
 
 use crate::{
-    Refusal,
-    engine::{ContainerId, EpkRange, View},
+    engine::{ContainerId, Definition, EpkRange, Item},
     json::Json,
-    sql::{Parameters, Prepared},
 };
 
+mod access;
+mod conditions;
+mod container;
+mod continuation;
+mod evaluate;
 pub mod hybrid_row;
+mod keys;
+mod order;
+mod page;
 pub mod plan;
+
+#[cfg(test)]
+mod tests;
+
+pub use page::page;
 
 /// A page of a query.
 #[derive(Debug)]
@@ -19,6 +30,22 @@ pub struct Page {
     pub continuation: Option<String>,
     /// What the store touched for it.
     pub work: Work,
+    /// An index that would have saved much of that work: for [`crate::engine::Engine::build_index`].
+    pub wanted: Option<WantedIndex>,
+    /// The paths of the index that was used.
+    pub used_index: Option<Vec<Path>>,
+}
+
+/// The names of the properties on a path.
+pub type Path = Vec<String>;
+
+/// An index that a query could use, and that is not there yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WantedIndex {
+    /// Its paths, in its order.
+    pub paths: Vec<Path>,
+    /// True for an index within each logical partition.
+    pub within_logical_partition: bool,
 }
 
 /// What the store touched for a page.
@@ -36,6 +63,8 @@ pub struct Work {
 pub struct PageRequest<'a> {
     /// The container.
     pub container: ContainerId,
+    /// Its definition.
+    pub definition: &'a Definition,
     /// The part of the hash space: that of a logical partition, of a prefix, of a physical partition, or all.
     pub range: EpkRange,
     /// The most results; `None` lets the store choose.
@@ -57,11 +86,9 @@ pub struct ResumeFilter {
     pub exclude: bool,
 }
 
-/// Returns a page: at most 4 MB, and at least one result unless the query has ended.
-///
-/// # Errors
-/// 400 for a continuation that is none, and for an ORDER BY of several properties without its composite index.
-pub fn page(view: &View, query: &Prepared, request: &PageRequest<'_>) -> Result<Page, Refusal> {
-    let _ = (view, query, request, Parameters::new());
-    todo!()
+impl Work {
+    fn add(&mut self, item: &Item) {
+        self.items_loaded = self.items_loaded.saturating_add(1);
+        self.bytes_loaded = self.bytes_loaded.saturating_add(item.body.len());
+    }
 }
