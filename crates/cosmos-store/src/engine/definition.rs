@@ -133,16 +133,15 @@ fn partition_key(key: &mut Value) -> Result<(), Refusal> {
     }
     if paths.is_empty() || paths.len() > most {
         let text =
-            format!("Too many or no partition key paths specified: kind {kind} has 1 to {most}.");
+            format!("Too many partition key paths, or none: the kind {kind} has 1 to {most}.");
         return Err(refused(text));
     }
     if !matches!(version, Some(1 | 2)) || kind == "MultiHash" && version != Some(2) {
         return Err(refused("The partition key version is invalid."));
     }
     for (level, path) in paths.iter().enumerate() {
-        let parsed = path.parse::<PropertyPath>();
-        let system = parsed.as_ref().is_ok_and(|path| is_system(path.names()));
-        if parsed.is_err() || system || paths.iter().take(level).any(|other| other == path) {
+        let is_good = key_path(path).is_some_and(|path| !is_system(path.names()));
+        if !is_good || paths.iter().take(level).any(|other| other == path) {
             let text = format!(
                 "The partition key component definition path '{path}' could not be accepted, failed near position '{level}'."
             );
@@ -150,6 +149,28 @@ fn partition_key(key: &mut Value) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// Reads a path whose names may be in quotes of either kind. In single ones, every character stands for itself.
+fn key_path(text: &str) -> Option<PropertyPath> {
+    if !text.contains("/'") {
+        return text.parse().ok();
+    }
+    let (mut names, mut rest) = (Vec::new(), text);
+    while let Some(path) = rest.strip_prefix('/') {
+        if let Some((name, after)) =
+            path.strip_prefix('\'').and_then(|quoted| quoted.split_once('\''))
+        {
+            names.push(name.to_owned());
+            rest = after;
+        } else {
+            let (name, after) = path.split_at(path.find('/').unwrap_or(path.len()));
+            let path: PropertyPath = ["/", name].concat().parse().ok()?;
+            names.extend_from_slice(path.names());
+            rest = after;
+        }
+    }
+    PropertyPath::from_names(names).filter(|_| rest.is_empty())
 }
 
 fn is_system(names: &[String]) -> bool {
@@ -268,7 +289,7 @@ impl Definition {
     /// Reads a complete definition.
     pub(super) fn read(json: Value) -> Self {
         let paths = |paths: &Value| -> Vec<PropertyPath> {
-            texts(paths).unwrap_or_default().iter().filter_map(|path| path.parse().ok()).collect()
+            texts(paths).unwrap_or_default().into_iter().filter_map(key_path).collect()
         };
         let retention = json["changeFeedPolicy"]["retentionDuration"].as_i64();
         Self {

@@ -2,7 +2,7 @@
 
 use cosmos_model::{
     charges::policy::IndexingPolicy,
-    sql::{Expr, Order, Query, Select, Test, Values},
+    sql::{Expr, Logical, Order, Query, Select, Test, Values},
 };
 use serde_json::Value;
 
@@ -127,25 +127,39 @@ pub(super) fn is_by_distance(query: &Query) -> bool {
     matches!(by, Some(Expr::Call(name, _)) if name == "VECTORDISTANCE")
 }
 
-/// Returns the query with what the container defines for it: the expressions of computed properties in the places of
-/// their names, and the distance functions of vectors. `None` if it names none.
+/// Returns the query with what the container defines for it. `None` if that is nothing.
+///
+/// - The expressions of computed properties are in the places of their names.
+/// - Distances have the functions of the container's vectors.
+/// - ORDER BY of one property is a condition that items have it: an index has the others only if the policy includes
+///   the path by name. A composite index has all
+///   (<https://learn.microsoft.com/azure/cosmos-db/nosql/query/order-by>).
 ///
 /// # Errors
 /// As [`Prepared::new`].
 pub(super) fn resolved(
     query: &Prepared,
     definition: &Definition,
+    policy: &Policy,
 ) -> Result<Option<Prepared>, Refusal> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let properties = list(&definition.json["computedProperties"]);
     let embeddings = list(&definition.json["vectorEmbeddingPolicy"]["vectorEmbeddings"]);
     let Some(root) = query.query.root() else { return Ok(None) };
-    if properties.is_empty() && embeddings.is_empty() {
-        return Ok(None);
-    }
     let computed: Vec<_> =
         properties.iter().filter_map(|property| computed_property(property, root)).collect();
     let mut changed = query.query.clone();
+    if let [order] = query.query.order_by.as_slice()
+        && let Some((alias, path)) = order.by.property()
+        && alias == root
+        && !policy.has_undefined(path.names())
+    {
+        let is_defined = Expr::Call("IS_DEFINED".to_owned(), vec![order.by.clone()]);
+        changed.filter = Some(match changed.filter.take() {
+            Some(filter) => Expr::Logical(Logical::And, vec![filter, is_defined]),
+            None => is_defined,
+        });
+    }
     if let Select::List(list) = &mut changed.select {
         // A column keeps the name of its property.
         let names: Vec<String> =

@@ -24,8 +24,6 @@ pub(super) struct Order {
     pub paths: Vec<(Path, bool)>,
     /// True for a computed property, which no index has.
     pub is_computed: bool,
-    /// True if the items without the property are left out.
-    drops_undefined: bool,
     /// True for an order by a distance.
     pub is_by_distance: bool,
 }
@@ -58,11 +56,7 @@ impl Order {
         if !is_computed {
             policy.check_order(&paths)?;
         }
-        let drops_undefined = match paths.as_slice() {
-            [(path, _)] => !is_computed && !policy.has_undefined(path),
-            _ => false,
-        };
-        Ok(Self { paths, is_computed, drops_undefined, is_by_distance: false })
+        Ok(Self { paths, is_computed, is_by_distance: false })
     }
 
     /// Compares the places of two items; without a number, those of their values.
@@ -79,11 +73,6 @@ impl Order {
         let values = values.map(|(n, (one, other))| direct(n, order(one.as_ref(), other.as_ref())));
         let rids = other.1.map_or(Ordering::Equal, |rid| direct(0, one.1.cmp(&rid)));
         values.fold(Ordering::Equal, Ordering::then).then(rids)
-    }
-
-    /// Returns true if ORDER BY leaves an item out, as it has not the property.
-    pub(super) fn is_left_out(&self, order: &[Option<Json>]) -> bool {
-        self.drops_undefined && order.first().is_some_and(Option::is_none)
     }
 
     /// Returns true if the place of an item is before the begin of a page.

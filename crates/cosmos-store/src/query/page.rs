@@ -85,9 +85,9 @@ pub(super) fn page_within(
         None => None,
     };
     let given = inner.as_ref().unwrap_or(query);
-    let resolved = container::resolved(given, definition)?;
-    let evaluated = resolved.as_ref().unwrap_or(given);
     let policy = Policy::new(definition);
+    let resolved = container::resolved(given, definition, &policy)?;
+    let evaluated = resolved.as_ref().unwrap_or(given);
     let order = Order::new(given, evaluated, definition, &policy)?;
     let keys = keys::of_filter(view, request.container, &evaluated.query, evaluated, definition)?;
     let key_paths = &definition.key_paths;
@@ -305,7 +305,7 @@ impl Pager<'_> {
             if is_long || run.len() > self.limits.selected_of_all {
                 return Ok(ControlFlow::Continue(()));
             }
-            if self.order.is_left_out(&order) || self.order.is_before(begin, &order, &item) {
+            if self.order.is_before(begin, &order, &item) {
                 continue;
             }
             let results = self.evaluator.results(&rows, &item);
@@ -347,7 +347,7 @@ impl Pager<'_> {
             let (_, mut rows) = self.load(&item)?;
             let Some(first) = rows.first_mut() else { continue };
             let order = std::mem::take(&mut first.order);
-            if self.order.is_left_out(&order) || self.order.is_before(begin, &order, &item) {
+            if self.order.is_before(begin, &order, &item) {
                 continue;
             }
             let results = self.evaluator.results(&rows, &item);
@@ -417,9 +417,7 @@ impl Pager<'_> {
                     continue;
                 }
                 let Some(result) = self.evaluator.result(&row, &item) else { continue };
-                if self.order.is_left_out(&row.order)
-                    || is_distinct && !is_sorted && !seen.insert(canonical(&result))
-                {
+                if is_distinct && !is_sorted && !seen.insert(canonical(&result)) {
                     continue;
                 }
                 n_bytes += result.len();

@@ -8,7 +8,7 @@ use cosmos_model::sql::{Count, Expr, Logical, Query, Select, Values};
 use serde_json::{Map, Value, json};
 
 use super::{
-    container::{is_by_distance, resolved},
+    container::{Policy, is_by_distance, resolved},
     keys,
 };
 use crate::{
@@ -226,7 +226,7 @@ impl Plan<'_> {
         if query.order_by.len() > 1 {
             self.needs.push("MultipleOrderBy");
         }
-        let resolved = resolved(self.query, definition)?;
+        let resolved = resolved(self.query, definition, &Policy::new(definition))?;
         let directions = resolved.as_ref().unwrap_or(self.query).descending().into_iter();
         let name = |descending| if descending { "Descending" } else { "Ascending" };
         self.info["orderBy"] = directions.map(name).collect();

@@ -94,11 +94,15 @@ impl World {
     }
 
     fn all(&self, query: &str) -> Result<Vec<Value>, Refusal> {
+        self.all_in(query, &everything())
+    }
+
+    fn all_in(&self, query: &str, range: &EpkRange) -> Result<Vec<Value>, Refusal> {
         let query = Prepared::new(query, Vec::new())?;
         let mut results = Vec::new();
         let mut continuation = None;
         loop {
-            let page = self.page(&query, &everything(), Some(2), continuation.as_deref(), None)?;
+            let page = self.page(&query, range, Some(2), continuation.as_deref(), None)?;
             results.extend(page.results);
             continuation = page.continuation;
             if continuation.is_none() {

@@ -62,6 +62,22 @@ fn an_id_may_be_part_of_a_hierarchical_key() {
 }
 
 #[test]
+fn names_in_key_paths_may_be_in_quotes_of_either_kind() {
+    for path in [r#"/'level" 1*()'/'le/vel2'"#, r#"/"level\" 1*()"/"le/vel2""#] {
+        let world = World::new(json!({"partitionKey": {"paths": [path]}}));
+        world.create(&json!({"id": "a", "level\" 1*()": {"le/vel2": "x"}})).unwrap();
+        assert!(world.read(&json!(["x"]), "a").is_some(), "{path}");
+    }
+    for bad in ["/'a'b", "/'a'/", "'a'"] {
+        assert_eq!(
+            create(&with(json!({"partitionKey": {"paths": [bad]}})), None),
+            Err(400),
+            "{bad}"
+        );
+    }
+}
+
+#[test]
 fn bad_definitions_are_refused() {
     let key = |paths: Value, kind: &str| json!({"partitionKey": {"paths": paths, "kind": kind}});
     for bad in [
