@@ -15,7 +15,7 @@ use super::{
     blocking,
     call::{Call, name},
     gateway,
-    scope::{Scope, epk},
+    scope::{Scope, epk, successor},
 };
 use crate::{
     Refusal,
@@ -206,8 +206,7 @@ fn part(
         && let Some(key) = one["min"].as_str()
     {
         let from = epk(key)?;
-        let until = [&from[..], &[0]].concat();
-        return Ok(Part::Key(EpkRange { from, until }));
+        return Ok(Part::Key(EpkRange { until: successor(&from), from }));
     }
     if !call.is(name::ALLOWS_ALL) {
         return Err(crosses_partitions());

@@ -126,6 +126,18 @@ pub(super) fn epk(text: &str) -> Result<Vec<u8>, Refusal> {
     })
 }
 
+/// Returns the next effective partition key of the same length.
+pub(super) fn successor(epk: &[u8]) -> Vec<u8> {
+    let mut next = epk.to_vec();
+    for byte in next.iter_mut().rev() {
+        *byte = byte.wrapping_add(1);
+        if *byte != 0 {
+            break;
+        }
+    }
+    next
+}
+
 /// Writes an effective partition key in hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
