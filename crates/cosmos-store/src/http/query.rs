@@ -6,7 +6,7 @@ use cosmos_model::charges::{
     reads::{self, QueryWork},
     sql::shape,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Service,
@@ -89,8 +89,10 @@ impl Service {
         let mut scope = Scope::new(view, container, call)?;
         scope.check_session(call)?;
         let part = part(view, call, container, &scope, &query)?;
-        if let Part::Key(range) = &part {
-            scope.narrow(range);
+        match &part {
+            Part::Merged(plan) => return Ok(not_served(plan)),
+            Part::Key(range) => scope.narrow(range),
+            Part::Named | Part::All => {}
         }
         let continuation = call.header(name::CONTINUATION).map(str::to_owned);
         let begins = continuation.is_none();
@@ -181,10 +183,11 @@ enum Part {
     Key(EpkRange),
     /// All physical partitions, one after the other.
     All,
+    /// All physical partitions, whose results would have to be merged by this plan.
+    Merged(Value),
 }
 
-/// Returns what a query is for. One of several partitions has to say that it is one. One whose partitions would have to
-/// be merged is refused: by the sub-status an SDK knows that it has to ask for the plan, and to merge them itself.
+/// Returns what a query is for. One of several partitions has to say that it is one.
 fn part(
     view: &View,
     call: &Call,
@@ -216,14 +219,22 @@ fn part(
         || info["distinctType"] != "None"
         || !info["top"].is_null()
         || !info["limit"].is_null();
-    if is_merged {
-        let text = "The provided cross partition query can not be directly served by the gateway. This is a first \
-                    chance (internal) exception that all newer clients will know how to handle gracefully. This \
-                    exception is traced, but unless you see it bubble up as an exception (which only happens on older \
-                    SDK clients), then you can safely ignore this message.";
-        return Err(Refusal::new(400, text).with_sub_status(1004));
-    }
-    Ok(Part::All)
+    Ok(if is_merged { Part::Merged(plan) } else { Part::All })
+}
+
+/// Returns the answer to a query whose partitions have to be merged, which SDKs do themselves: they know that by the
+/// sub-status and by the plan.
+fn not_served(plan: &Value) -> Answer {
+    let text = "The provided cross partition query can not be directly served by the gateway. This is a first chance \
+                (internal) exception that all newer clients will know how to handle gracefully. This exception is \
+                traced, but unless you see it bubble up as an exception (which only happens on older SDK clients), \
+                then you can safely ignore this message.";
+    let body = json!({
+        "code": "BadRequest",
+        "message": text,
+        "additionalErrorInfo": plan.to_string(),
+    });
+    Answer::json(400, &body).header("x-ms-substatus", "1004")
 }
 
 pub(super) fn crosses_partitions() -> Refusal {
