@@ -351,6 +351,9 @@ impl OrderIndex {
         };
         let at = begin.rid.filter(|_| self.n_ordered == self.n_paths).map(next);
         let mut lookups = vec![IndexRange { at, ..lookup(values, None, None) }];
+        if begin.rid.is_none() && !begin.is_included && self.n_ordered == self.n_paths {
+            lookups.clear();
+        }
         for (n, value) in values.iter().enumerate().rev() {
             let before = values.get(..n).unwrap_or_default();
             let (from, until) =

@@ -275,10 +275,7 @@ impl Pager<'_> {
             if let Some(items) = self.access.ordered(&index, begin) {
                 match self.streamed(begin, items, index.n_ordered)? {
                     ControlFlow::Break(end) => return Ok(end),
-                    ControlFlow::Continue(()) => {
-                        self.output.restart(&self.start);
-                        self.ended = None;
-                    }
+                    ControlFlow::Continue(()) => self.output.restart(&self.start),
                 }
             } else if is_of_filter
                 && let Some(items) = self.access.selected(&[], self.limits.selected)
