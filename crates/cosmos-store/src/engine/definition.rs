@@ -22,13 +22,8 @@ fn refused(text: impl Into<String>) -> Refusal {
 
 /// Checks the name of a database or a container, or the id of an item.
 pub(super) fn check_name(name: &str) -> Result<(), Refusal> {
-    if name.is_empty() || name.chars().count() > MAX_NAME {
-        return Err(refused("The input name is invalid: a name has 1 to 255 characters."));
-    }
-    if name.contains(['/', '\\', '?', '#']) || name.ends_with(' ') {
-        let text = format!(
-            "The input name '{name}' is invalid. Ensure to provide a unique non-empty string less than '255' characters, without / \\ ? # and without a space at its end."
-        );
+    if name.is_empty() || name.chars().count() > MAX_NAME || name.contains(['/', '\\', '?', '#']) {
+        let text = "The input name is invalid. Ensure to provide a non-empty string of at most '255' characters, without / \\ ? and #.";
         return Err(refused(text));
     }
     Ok(())
@@ -41,7 +36,11 @@ pub(super) fn name_in(body: &Value) -> Result<&str, Refusal> {
             "The input content is invalid because the required properties - 'id; ' - are missing",
         )
     })?;
-    check_name(name).map(|()| name)
+    check_name(name)?;
+    if name.ends_with(' ') {
+        return Err(refused("The input name is invalid: it ends with a space."));
+    }
+    Ok(name)
 }
 
 /// Checks a definition and returns it with the service's defaults, without system properties.

@@ -68,7 +68,7 @@ fn names_in_key_paths_may_be_in_quotes_of_either_kind() {
         world.create(&json!({"id": "a", "level\" 1*()": {"le/vel2": "x"}})).unwrap();
         assert!(world.read(&json!(["x"]), "a").is_some(), "{path}");
     }
-    for bad in ["/'a", "/'a'b", "/'a'/", "'a'"] {
+    for bad in ["/'a'b", "/'a'/", "'a'"] {
         assert_eq!(
             create(&with(json!({"partitionKey": {"paths": [bad]}})), None),
             Err(400),

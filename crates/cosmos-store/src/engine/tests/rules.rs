@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{World, of, parsed, put, run};
+use super::{World, of, parsed, put, run, value};
 use crate::{
     engine::{
-        Condition, Engine, EpkRange, IndexRange, ItemOperation, Name, Operation, Patch, writer::now,
+        Condition, Engine, EpkRange, IndexRange, Item, ItemOperation, Name, Operation, Patch,
+        writer::now,
     },
     json::Json,
 };
@@ -89,7 +90,10 @@ fn bad_items_are_refused() {
         assert_eq!(status(json!({"id": "a", "pk": 1, "ttl": ttl})), (400, 0));
     }
     assert_eq!(status(json!({"id": "a", "pk": 1, "x": "x".repeat(2 << 20)})), (413, 0));
-    assert_eq!(status(json!({"id": "x".repeat(255), "pk": "x".repeat(2048)})), (201, 0));
+    assert_eq!(
+        status(json!({"id": format!("{} ", "x".repeat(254)), "pk": "x".repeat(2048)})),
+        (201, 0)
+    );
     assert_eq!(status(json!({"id": "large", "pk": 1, "x": "x".repeat((2 << 20) - 100)})), (201, 0));
 
     let other =
@@ -384,6 +388,36 @@ fn databases_end_with_their_containers_and_names_and_rids_find_them() {
     let anew = World::of(engine.clone(), json!({}));
     assert_ne!(anew.container, world.container);
     assert_eq!(anew.scan(&EpkRange::all()).len(), 0);
+}
+
+#[test]
+fn transfers_lose_nothing_and_readers_see_whole_transactions() {
+    let world = World::new(json!({}));
+    let item = |id: &str, n: i64| json!({"id": id, "pk": 1, "n": n});
+    world.create(&item("a", 0)).unwrap();
+    world.create(&item("b", 0)).unwrap();
+    let n = |item: &Item| value(item)["n"].as_i64().unwrap();
+    let transfer = || {
+        let view = world.view();
+        let read = |id: &str| view.read(world.container, &parsed(json!([1])), id).unwrap().unwrap();
+        let replace = |old: &Item, new: Value| ItemOperation {
+            if_match: Some(old.etag.clone()),
+            ..put(Operation::Replace, &new)
+        };
+        let (a, b) = (read("a"), read("b"));
+        let steps = vec![replace(&a, item("a", n(&a) - 1)), replace(&b, item("b", n(&b) + 1))];
+        world.batch(&json!([1]), steps).results.iter().all(Result::is_ok)
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..50).for_each(|_| while !transfer() {}));
+        }
+        for _ in 0..300 {
+            let all: Vec<_> = world.view().scan(world.container, &EpkRange::all(), None).collect();
+            assert_eq!(all.iter().map(n).sum::<i64>(), 0);
+        }
+    });
+    assert_eq!(world.read(&json!([1]), "b").unwrap()["n"], 200);
 }
 
 #[test]
