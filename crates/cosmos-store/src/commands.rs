@@ -69,13 +69,13 @@ pub(crate) struct ContainerArguments {
 /// What answers the requests of a command.
 enum Store {
     Here(Service),
-    There { client: Client<HttpConnector, Full<Bytes>>, url: String, key: String },
+    There { client: Box<Client<HttpConnector, Full<Bytes>>>, url: String, key: String },
 }
 
 impl Store {
     fn new(arguments: &ContainerArguments) -> anyhow::Result<Self> {
         let Some(folder) = &arguments.data else {
-            let client = Client::builder(TokioExecutor::new()).build_http();
+            let client = Box::new(Client::builder(TokioExecutor::new()).build_http());
             let url = arguments.url.trim_end_matches('/').to_owned();
             return Ok(Self::There { client, url, key: arguments.key.clone() });
         };

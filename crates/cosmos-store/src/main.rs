@@ -54,6 +54,12 @@ struct ServeArguments {
     /// A name besides localhost under which the store may be called; `*` answers everyone.
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<String>,
+    /// Encrypts the port, with a certificate that clients have to trust: the SDK for Java takes no other port.
+    #[arg(long)]
+    https: bool,
+    /// Writes the certificate of --https to this file, in PEM.
+    #[arg(long, value_name = "FILE", requires = "https")]
+    certificate: Option<PathBuf>,
     /// Listens on all interfaces, for containers and other machines; names their host with --allow-host.
     #[arg(long)]
     all_interfaces: bool,
@@ -104,6 +110,7 @@ async fn run(arguments: ServeArguments) -> anyhow::Result<()> {
         },
         partitions: arguments.partitions,
         allowed_hosts: arguments.allow_host,
+        https: arguments.https,
     };
     let interface =
         if arguments.all_interfaces { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
@@ -117,6 +124,10 @@ async fn run(arguments: ServeArguments) -> anyhow::Result<()> {
         ),
         _ => anyhow!("cannot listen on {address}: {error}"),
     })?;
+    if let (Some(file), Some(certificate)) = (&arguments.certificate, server.certificate()) {
+        std::fs::write(file, certificate)
+            .with_context(|| format!("cannot write the certificate to {}", file.display()))?;
+    }
     announce(&server, arguments.data.as_deref());
     tokio::select! {
         stopped = stopped() => stopped?,

@@ -10,7 +10,7 @@
 //! | `feeds`, `changes` | pages of all items, and of the change feed |
 //!
 //! `call` and `address` read a request, `scope` finds the part of the container that it is for, `answer` writes the
-//! headers, and `charge` the request units. `server` is the port, with `callers` and `authorization` before it.
+//! headers, and `charge` the request units. `server` is the port (`tls`, an encrypted one), with `callers` and `authorization` before it.
 
 mod account;
 mod address;
@@ -28,6 +28,8 @@ mod query;
 mod resources;
 mod scope;
 mod server;
+#[cfg(feature = "https")]
+mod tls;
 
 use std::{net::SocketAddr, panic::AssertUnwindSafe, sync::Arc};
 
@@ -65,13 +67,15 @@ pub struct Options {
     /// Names besides those of the loopback interface under which the port may be called; `*` answers everyone, pages of
     /// other sites included.
     pub allowed_hosts: Vec<String>,
+    /// Encrypts the port, with a certificate of its own ([`Server::certificate`]).
+    pub https: bool,
 }
 
 impl Default for Options {
     /// Returns the well-known key, one physical partition, and this machine alone.
     fn default() -> Self {
         let key = Some(WELL_KNOWN_KEY.to_owned());
-        Self { key, partitions: 1, allowed_hosts: Vec::new() }
+        Self { key, partitions: 1, allowed_hosts: Vec::new(), https: false }
     }
 }
 

@@ -6,7 +6,7 @@ use cosmos_model::charges::{
     reads::{self, QueryWork},
     sql::shape,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Service,
@@ -15,11 +15,11 @@ use super::{
     blocking,
     call::{Call, name},
     gateway,
-    scope::Scope,
+    scope::{Scope, epk, successor},
 };
 use crate::{
     Refusal,
-    engine::View,
+    engine::{EpkRange, View},
     json::Json,
     query::{self, Page, PageRequest, ResumeFilter, WantedIndex, plan},
     sql::{Parameters, Prepared},
@@ -86,14 +86,18 @@ impl Service {
         let query = Prepared::new(&text, parameters)?;
         let resume = resume(&body)?;
         let max_items = call.max_items()?;
-        let scope = Scope::new(view, container, call)?;
+        let mut scope = Scope::new(view, container, call)?;
         scope.check_session(call)?;
-        check_scope(view, call, container, &scope, &query)?;
+        let part = part(view, call, container, &scope, &query)?;
+        match &part {
+            Part::Merged(plan) => return Ok(not_served(plan)),
+            Part::Key(range) => scope.narrow(range),
+            Part::Named | Part::All => {}
+        }
         let continuation = call.header(name::CONTINUATION).map(str::to_owned);
         let begins = continuation.is_none();
 
-        let names_part = names_part(call, &scope);
-        let is_split = !names_part && !call.is(MERGES) && query.has_source();
+        let is_split = matches!(part, Part::All) && query.has_source();
         let parts = is_split.then(|| scope.parts());
         let (id, range, view) = (container.id, scope.range.clone(), view.clone());
         let definition = Arc::clone(&container.definition);
@@ -171,34 +175,43 @@ impl Service {
     }
 }
 
-/// Returns true if a request is for a part of the container.
-fn names_part(call: &Call, scope: &Scope) -> bool {
-    scope.key.is_some()
-        || call.header(name::RANGE).is_some()
-        || call.header("x-ms-start-epk").is_some()
+/// What a query is for.
+enum Part {
+    /// What the headers name, or all of the container as one.
+    Named,
+    /// A logical partition that the text of the query names.
+    Key(EpkRange),
+    /// All physical partitions, one after the other.
+    All,
+    /// All physical partitions, whose results would have to be merged by this plan.
+    Merged(Value),
 }
 
-/// Refuses a query of several partitions that does not say that it is one, and one whose partitions the gateway does not
-/// merge: by the sub-status an SDK knows that it has to ask for the plan, and to merge them itself.
-fn check_scope(
+/// Returns what a query is for. One of several partitions has to say that it is one.
+fn part(
     view: &View,
     call: &Call,
     container: &Container,
     scope: &Scope,
     query: &Prepared,
-) -> Result<(), Refusal> {
-    let is_allowed = call.is(name::ALLOWS_ALL);
-    if names_part(call, scope) || call.is(MERGES) || is_allowed && scope.partitions.len() == 1 {
-        return Ok(());
+) -> Result<Part, Refusal> {
+    let is_named = scope.key.is_some()
+        || call.header(name::RANGE).is_some()
+        || call.header("x-ms-start-epk").is_some();
+    if is_named || call.is(MERGES) {
+        return Ok(Part::Named);
     }
     let definition = &container.definition;
     let plan = plan::plan(view, container.id, query, definition, ALL_FEATURES)?;
-    // The text may compare the partition key.
     let ranges = plan["queryRanges"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if matches!(ranges, [one] if one["min"] == one["max"]) {
-        return Ok(());
+    if let [one] = ranges
+        && one["min"] == one["max"]
+        && let Some(key) = one["min"].as_str()
+    {
+        let from = epk(key)?;
+        return Ok(Part::Key(EpkRange { until: successor(&from), from }));
     }
-    if !is_allowed {
+    if !call.is(name::ALLOWS_ALL) {
         return Err(crosses_partitions());
     }
     let info = &plan["queryInfo"];
@@ -206,14 +219,22 @@ fn check_scope(
         || info["distinctType"] != "None"
         || !info["top"].is_null()
         || !info["limit"].is_null();
-    if is_merged {
-        let text = "The provided cross partition query can not be directly served by the gateway. This is a first \
-                    chance (internal) exception that all newer clients will know how to handle gracefully. This \
-                    exception is traced, but unless you see it bubble up as an exception (which only happens on older \
-                    SDK clients), then you can safely ignore this message.";
-        return Err(Refusal::new(400, text).with_sub_status(1004));
-    }
-    Ok(())
+    Ok(if is_merged { Part::Merged(plan) } else { Part::All })
+}
+
+/// Returns the answer to a query whose partitions have to be merged, which SDKs do themselves: they know that by the
+/// sub-status and by the plan.
+fn not_served(plan: &Value) -> Answer {
+    let text = "The provided cross partition query can not be directly served by the gateway. This is a first chance \
+                (internal) exception that all newer clients will know how to handle gracefully. This exception is \
+                traced, but unless you see it bubble up as an exception (which only happens on older SDK clients), \
+                then you can safely ignore this message.";
+    let body = json!({
+        "code": "BadRequest",
+        "message": text,
+        "additionalErrorInfo": plan.to_string(),
+    });
+    Answer::json(400, &body).header("x-ms-substatus", "1004")
 }
 
 pub(super) fn crosses_partitions() -> Refusal {

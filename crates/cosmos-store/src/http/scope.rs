@@ -54,6 +54,12 @@ impl Scope {
         Ok(Self { range, partitions, key: Some(key) })
     }
 
+    /// Leaves the part within a range.
+    pub(super) fn narrow(&mut self, range: &EpkRange) {
+        self.range = within(&self.range, range);
+        self.partitions.retain(|partition| overlap(&partition.range, range));
+    }
+
     /// Returns the parts of the range that are in one physical partition each.
     pub(super) fn parts(&self) -> Vec<EpkRange> {
         self.partitions.iter().map(|partition| within(&partition.range, &self.range)).collect()
@@ -118,6 +124,18 @@ pub(super) fn epk(text: &str) -> Result<Vec<u8>, Refusal> {
     bytes.collect::<Option<_>>().ok_or_else(|| {
         Refusal::new(400, format!("The effective partition key '{text}' is malformed."))
     })
+}
+
+/// Returns the next effective partition key of the same length.
+pub(super) fn successor(epk: &[u8]) -> Vec<u8> {
+    let mut next = epk.to_vec();
+    for byte in next.iter_mut().rev() {
+        *byte = byte.wrapping_add(1);
+        if *byte != 0 {
+            break;
+        }
+    }
+    next
 }
 
 /// Writes an effective partition key in hexadecimal digits.

@@ -2,9 +2,15 @@
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use axum::{Router, body::Body, extract::State, response::Response, serve::ListenerExt as _};
+use axum::{
+    Router,
+    body::Body,
+    extract::State,
+    response::Response,
+    serve::{Listener, ListenerExt as _},
+};
 use bytes::{Bytes, BytesMut};
-use http::Request;
+use http::{HeaderValue, Request};
 use http_body_util::BodyExt as _;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::timeout};
 
@@ -26,6 +32,7 @@ const STOP_GRACE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
+    certificate: Option<String>,
     shutdown: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
@@ -38,7 +45,13 @@ impl Server {
 
     /// Returns the account's address, such as `http://127.0.0.1:8081/`.
     pub fn url(&self) -> String {
-        format!("http://{}/", self.address)
+        let scheme = if self.certificate.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}/", self.address)
+    }
+
+    /// Returns the certificate that clients have to trust, in PEM, if the port is encrypted.
+    pub fn certificate(&self) -> Option<&str> {
+        self.certificate.as_deref()
     }
 
     /// Stops listening, gives requests under way two seconds to end, and closes the connections.
@@ -72,26 +85,52 @@ where
 {
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
+    let https = options.https;
+    let router = Router::new()
+        .fallback(respond::<A, F>)
+        .with_state(Arc::new(Gateway { options: Arc::clone(&options), answer }));
+    let (shutdown, stopped) = oneshot::channel::<()>();
+    if https {
+        let (listener, certificate) = encrypted(listener, &options)?;
+        let task = tokio::spawn(run(listener, router, stopped));
+        return Ok(Server { address, certificate: Some(certificate), shutdown, task });
+    }
     // Small answers would otherwise wait for the client's delayed acknowledgement.
     let listener = listener.tap_io(|connection| {
         if let Err(error) = connection.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY cannot be set");
         }
     });
-    let gateway = Arc::new(Gateway { options, answer });
-    let router = Router::new().fallback(respond::<A, F>).with_state(gateway);
-    let (shutdown, stopped) = oneshot::channel::<()>();
-    let task = tokio::spawn(async move {
-        let stopped = async move {
-            // The sender is never used, only dropped.
-            let _ = stopped.await;
-        };
-        let served = axum::serve(listener, router).with_graceful_shutdown(stopped).await;
-        if let Err(error) = served {
-            tracing::error!(%error, "the store's server stopped");
-        }
-    });
-    Ok(Server { address, shutdown, task })
+    let task = tokio::spawn(run(listener, router, stopped));
+    Ok(Server { address, certificate: None, shutdown, task })
+}
+
+/// Serves until the sender of `stopped` is dropped; it is never used.
+async fn run<L: Listener<Addr = SocketAddr>>(
+    listener: L,
+    router: Router,
+    stopped: oneshot::Receiver<()>,
+) {
+    let stopped = async {
+        let _ = stopped.await;
+    };
+    if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stopped).await {
+        tracing::error!(%error, "the store's server stopped");
+    }
+}
+
+#[cfg(feature = "https")]
+fn encrypted(
+    listener: TcpListener,
+    options: &Options,
+) -> io::Result<(super::tls::TlsListener, String)> {
+    super::tls::TlsListener::new(listener, &options.allowed_hosts)
+}
+
+#[cfg(not(feature = "https"))]
+fn encrypted(_listener: TcpListener, _options: &Options) -> io::Result<(TcpListener, String)> {
+    let text = "this store is built without HTTPS: build it with the feature `https`";
+    Err(io::Error::new(io::ErrorKind::Unsupported, text))
 }
 
 async fn respond<A, F>(State(gateway): State<Arc<Gateway<A>>>, request: Request<Body>) -> Response
@@ -99,7 +138,11 @@ where
     A: Fn(Request<Bytes>) -> F + Send + Sync + 'static,
     F: Future<Output = http::Response<Bytes>> + Send + 'static,
 {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
+    if gateway.options.https {
+        // The account names the address by which the caller came.
+        parts.headers.insert("x-forwarded-proto", HeaderValue::from_static("https"));
+    }
     let mut request = Request::from_parts(parts, Bytes::new());
     let checked = check(&request, &gateway.options);
     let read = match checked {
