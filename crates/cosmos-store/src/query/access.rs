@@ -344,8 +344,16 @@ impl OrderIndex {
         };
         let Some(begin) = begin else { return vec![lookup(&[], lowest, highest)] };
         let values = begin.order.get(..self.n_ordered).unwrap_or_default();
-        let at = begin.rid.filter(|_| self.n_ordered == self.n_paths);
+        let next = |number: u64| match (begin.is_included, self.is_reverse) {
+            (true, _) => number,
+            (false, false) => number.saturating_add(1),
+            (false, true) => number.saturating_sub(1),
+        };
+        let at = begin.rid.filter(|_| self.n_ordered == self.n_paths).map(next);
         let mut lookups = vec![IndexRange { at, ..lookup(values, None, None) }];
+        if begin.rid.is_none() && !begin.is_included && self.n_ordered == self.n_paths {
+            lookups.clear();
+        }
         for (n, value) in values.iter().enumerate().rev() {
             let before = values.get(..n).unwrap_or_default();
             let (from, until) =

@@ -138,7 +138,7 @@ pub(super) struct Begin {
     /// The number of the last item; `None` for all with these values.
     pub rid: Option<u64>,
     /// True if that item, or those items, still belong to the page.
-    is_included: bool,
+    pub is_included: bool,
 }
 
 /// Returns the number in the `_rid` of an item.

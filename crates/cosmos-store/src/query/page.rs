@@ -26,7 +26,7 @@ use crate::{
     Refusal,
     engine::{Item, View},
     json::Json,
-    sql::{Groups, Prepared, Row},
+    sql::{Groups, Prepared, Row, order as order_of},
 };
 
 /// The most bytes of the results of a query whose results are made of all items.
@@ -246,6 +246,9 @@ impl Pager<'_> {
         let Continuation { place, before, n_rows, .. } = &self.start;
         self.before = if n_rows.is_some() { before } else { place }.clone();
         for item in self.items(&self.before.clone(), self.limits.selected) {
+            if let Some(end) = self.ended.take() {
+                return Ok(Some(end));
+            }
             let (_, rows) = self.load(&item)?;
             let results = self.evaluator.results(&rows, &item);
             let found = Found { order: Vec::new(), item, results };
@@ -272,10 +275,7 @@ impl Pager<'_> {
             if let Some(items) = self.access.ordered(&index, begin) {
                 match self.streamed(begin, items, index.n_ordered)? {
                     ControlFlow::Break(end) => return Ok(end),
-                    ControlFlow::Continue(()) => {
-                        self.output.restart(&self.start);
-                        self.ended = None;
-                    }
+                    ControlFlow::Continue(()) => self.output.restart(&self.start),
                 }
             } else if is_of_filter
                 && let Some(items) = self.access.selected(&[], self.limits.selected)
@@ -298,6 +298,9 @@ impl Pager<'_> {
         let mut run: Vec<Found> = Vec::new();
         let is_whole = n_ordered == self.order.paths.len();
         for item in items {
+            if let Some(end) = self.ended.take() {
+                return Ok(ControlFlow::Break(Some(end)));
+            }
             let (json, rows) = self.load(&item)?;
             let paths = self.order.paths.iter();
             let order: Vec<_> = paths.map(|(path, _)| find(&json, path).cloned()).collect();
@@ -310,15 +313,23 @@ impl Pager<'_> {
             }
             let results = self.evaluator.results(&rows, &item);
             let found = Found { order, item, results };
-            let is_same =
-                |first: &Found| first.order.get(..n_ordered) == found.order.get(..n_ordered);
-            if is_whole || !run.first().is_none_or(is_same) {
+            let is_same = |first: &Found| {
+                let mut values = first.order.iter().zip(&found.order).take(n_ordered);
+                values.all(|(one, other)| order_of(one.as_ref(), other.as_ref()).is_eq())
+            };
+            if !run.first().is_none_or(is_same) {
                 let end = self.take_run(&mut run);
                 if end.is_break() {
                     return Ok(end);
                 }
             }
             run.push(found);
+            if is_whole {
+                let end = self.take_run(&mut run);
+                if end.is_break() {
+                    return Ok(end);
+                }
+            }
         }
         let end = self.take_run(&mut run);
         Ok(if end.is_break() { end } else { ControlFlow::Break(None) })

@@ -71,6 +71,10 @@ pub fn plan(
     }
     let supported: Vec<&str> = supported_features.split(',').map(str::trim).collect();
     plan.needs.retain(|feature| !supported.contains(feature));
+    if plan.needs.contains(&"NonValueAggregate") {
+        let message = "Cross partition query only supports 'VALUE <AggregateFunc>' for aggregates.";
+        return Err(Refusal::new(400, message));
+    }
     if !plan.needs.is_empty() {
         let contained = plan.needs.iter().map(|feature| {
             format!("\nQuery contained {feature}, which the calling client does not support.")

@@ -185,28 +185,45 @@ fn an_sdk_goes_on_behind_a_value_and_an_item() {
 fn a_query_that_scans_much_asks_for_an_index_and_then_uses_it() {
     let world = world();
     for n in 0..300 {
-        world.create(&json!({"id": n.to_string(), "pk": "a", "n": n % 100, "s": "x"}));
+        let item = json!({"id": n.to_string(), "pk": "a", "n": n % 100, "m": n, "s": "x"});
+        world.create(&item);
     }
     let range = view_range(&world, "a");
-    for text in [
-        "SELECT * FROM c WHERE c.n = 7",
-        "SELECT TOP 3 * FROM c WHERE c.n >= 98 AND c.n < 99",
-        "SELECT TOP 3 * FROM c ORDER BY c.n DESC",
+    for (text, wanted) in [
+        ("SELECT * FROM c WHERE c.n = 7", vec!["n"]),
+        ("SELECT TOP 3 * FROM c WHERE c.n >= 98 AND c.n < 99", vec!["n"]),
+        ("SELECT TOP 3 * FROM c ORDER BY c.n DESC", vec!["n"]),
+        // An index in both directions has the order of the first property.
+        ("SELECT TOP 3 * FROM c ORDER BY c.n, c.m DESC", vec!["n"]),
+        ("SELECT TOP 3 * FROM c WHERE c.s = 'x' ORDER BY c.n", vec!["s", "n"]),
+        ("SELECT TOP 3 * FROM c WHERE c.s = 'x' AND c.n = 5", vec!["s", "n"]),
     ] {
-        let world = &world;
         let query = Prepared::new(text, Vec::new()).expect("a query");
         let before = world.page(&query, &range, None, None, None).expect("a page");
-        if let Some(wanted) = &before.wanted {
-            let expected =
-                WantedIndex { paths: vec![vec!["n".to_owned()]], within_logical_partition: true };
-            assert_eq!(*wanted, expected);
-            build(world, &["n"], true);
+        let paths: Vec<Vec<String>> = wanted.iter().map(|name| vec![(*name).to_owned()]).collect();
+        if let Some(found) = &before.wanted {
+            let within_logical_partition = true;
+            assert_eq!(*found, WantedIndex { paths: paths.clone(), within_logical_partition });
+            build(&world, &wanted, true);
         }
         let after = world.page(&query, &range, None, None, None).expect("a page");
         assert_eq!(after.results, before.results, "{text}");
-        assert_eq!(after.used_index, Some(vec![vec!["n".to_owned()]]));
+        assert_eq!(after.used_index, Some(paths), "{text}");
         assert!(after.work.items_loaded <= 4, "{text}: {:?}", after.work);
         assert_eq!(after.wanted, None);
+    }
+    // Pages of equal values load no item again.
+    build(&world, &["s"], true);
+    for text in ["SELECT * FROM c ORDER BY c.s DESC", "SELECT * FROM c WHERE c.s = 'x'"] {
+        let query = Prepared::new(text, Vec::new()).expect("a query");
+        let mut continuation = None;
+        for _ in 0..3 {
+            let page = world.page(&query, &range, Some(100), continuation.as_deref(), None);
+            let page = page.expect("a page");
+            assert_eq!((page.results.len(), page.work.items_loaded), (100, 100), "{text}");
+            continuation = page.continuation;
+        }
+        assert_eq!(continuation, None);
     }
 }
 

@@ -253,6 +253,9 @@ fn a_plan_that_no_sdk_can_carry_out_is_refused() {
     let (_, definition) = view.container(Name::Id("d"), Name::Id("c")).expect("a container");
     let query = Prepared::new("SELECT VALUE COUNT(1) FROM c", Vec::new()).expect("a query");
     let refused = plan(&view, world.container, &query, &definition, "OrderBy,Top").unwrap_err();
+    let other = Prepared::new("SELECT COUNT(1) FROM c", Vec::new()).expect("a query");
+    let other = plan(&view, world.container, &other, &definition, "Aggregate").unwrap_err();
+    assert!(other.message.contains("only supports 'VALUE <AggregateFunc>'"), "{other}");
     assert!(refused.message.contains("unsupported features"), "{refused}");
     assert!(refused.message.contains("Query contained Aggregate, which"), "{refused}");
 }
