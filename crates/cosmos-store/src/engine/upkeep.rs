@@ -174,12 +174,7 @@ impl Writer {
         for key in old {
             container.versions.remove(&key);
             if let Some(rows) = &mut self.rows {
-                rows.push(Row {
-                    container: id,
-                    kind: Kind::Versions,
-                    key: feed::version_bytes(key),
-                    value: None,
-                });
+                rows.push(Row::new(id, Kind::Versions, feed::version_bytes(key), None));
             }
         }
         Ok(())
