@@ -169,7 +169,7 @@ impl<'a> Access<'a> {
 
     fn count(&mut self, items: &[Item]) {
         for item in items {
-            self.work.add(item);
+            self.work.load(item);
         }
     }
 

@@ -7,7 +7,7 @@ use super::{World, everything};
 use crate::{
     engine::{EpkRange, Item},
     json::Json,
-    query::{ResumeFilter, WantedIndex, page::Limits},
+    query::{ResumeFilter, WantedIndex, Work, page::Limits},
     sql::{Groups, Prepared, Row, order},
 };
 
@@ -208,6 +208,10 @@ fn a_query_that_scans_much_asks_for_an_index_and_then_uses_it() {
         }
         let after = world.page(&query, &range, None, None, None).expect("a page");
         assert_eq!(after.results, before.results, "{text}");
+        // A query costs the same before and after.
+        let matched = |work: Work| (work.items_matched, work.bytes_matched);
+        assert_eq!(matched(after.work), matched(before.work), "{text}");
+        assert_eq!(after.work.items_matched as usize, after.results.len(), "{text}");
         assert_eq!(after.used_index, Some(paths), "{text}");
         assert!(after.work.items_loaded <= 4, "{text}: {:?}", after.work);
         assert_eq!(after.wanted, None);
