@@ -186,7 +186,8 @@ impl Catalog {
     pub(super) fn changed_since(&self, old: &Self) -> Changed {
         let mut rows = Changed::new();
         let text = |value: &Value| Some(value.to_string().into_bytes());
-        if self.counters != old.counters {
+        // Time alone is no change.
+        if self.counters != (Counters { ts: self.counters.ts, ..old.counters }) {
             let Counters { database, container, offer, write, ts } = self.counters;
             rows.push((
                 key(b'n', 0),

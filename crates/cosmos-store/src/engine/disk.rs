@@ -23,10 +23,21 @@ const META: Table<'static> = TableDefinition::new("meta");
 
 /// A row of a container to be written or, without a value, removed.
 pub(super) struct Row {
-    pub container: ContainerId,
-    pub kind: Kind,
-    pub key: Key,
-    pub value: Option<Vec<u8>>,
+    container: ContainerId,
+    kind: Kind,
+    key: Key,
+    value: Option<Vec<u8>>,
+}
+
+impl Row {
+    pub(super) fn new(
+        container: ContainerId,
+        kind: Kind,
+        key: Key,
+        value: Option<Vec<u8>>,
+    ) -> Self {
+        Self { container, kind, key, value }
+    }
 }
 
 /// The tables of a container.
@@ -76,18 +87,16 @@ impl Disk {
         after: &Catalog,
         rows: &[Row],
     ) -> Result<(), redb::Error> {
+        let meta = after.changed_since(before);
+        if meta.is_empty() && rows.is_empty() {
+            return Ok(());
+        }
         let transaction = self.0.begin_write()?;
-        write(
-            &transaction,
-            META,
-            after.changed_since(before).iter().map(|(key, value)| (&**key, value.as_deref())),
-        )?;
+        write(&transaction, META, meta.iter().map(|(key, value)| (&**key, value.as_deref())))?;
         let mut tables = BTreeMap::<_, Vec<_>>::new();
-        for row in rows {
-            tables
-                .entry((row.container, row.kind))
-                .or_default()
-                .push((&*row.key, row.value.as_deref()));
+        for row in rows.iter().filter(|row| after.containers.contains_key(&row.container)) {
+            let rows = tables.entry((row.container, row.kind)).or_default();
+            rows.push((&*row.key, row.value.as_deref()));
         }
         for ((container, kind), rows) in tables {
             write(&transaction, Table::new(&name(container, kind)), rows.into_iter())?;

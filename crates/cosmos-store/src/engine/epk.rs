@@ -86,28 +86,26 @@ fn hash_v2(bytes: &[u8]) -> [u8; 16] {
 }
 
 fn hash_v1(value: &Json) -> Vec<u8> {
-    let mut epk = Vec::new();
-    let Json::Text(text) = value else {
-        let mut bytes = Vec::new();
-        write_for_hash(value, 0, &mut bytes);
-        write_number(f64::from(murmur3_32(&mut &*bytes, 0).unwrap_or_default()), &mut epk);
-        match value {
-            Json::Number(number) => write_number(*number, &mut epk),
-            value => write_for_hash(value, 0, &mut epk),
-        }
-        return epk;
+    let short = match value {
+        Json::Text(text) => Json::Text(first_units(text).into()),
+        value => value.clone(),
     };
-    let short = first_units(text);
-    let mut bytes = Vec::new();
-    write_for_hash(&Json::Text(short.clone().into()), 0, &mut bytes);
+    let (mut bytes, mut epk) = (Vec::new(), Vec::new());
+    write_for_hash(&short, 0, &mut bytes);
     write_number(f64::from(murmur3_32(&mut &*bytes, 0).unwrap_or_default()), &mut epk);
-    epk.push(8);
-    epk.extend(short.bytes().take(V1_BYTES + 1).map(|byte| byte.wrapping_add(1)));
-    if short.len() <= V1_BYTES {
-        epk.push(0);
-    }
-    if text.len() >= V1_BYTES {
-        epk.extend(hash_v2(text.as_bytes()));
+    match (value, &short) {
+        (Json::Number(number), _) => write_number(*number, &mut epk),
+        (Json::Text(text), Json::Text(short)) => {
+            epk.push(8);
+            epk.extend(short.bytes().take(V1_BYTES + 1).map(|byte| byte.wrapping_add(1)));
+            if short.len() <= V1_BYTES {
+                epk.push(0);
+            }
+            if text.len() >= V1_BYTES {
+                epk.extend(hash_v2(text.as_bytes()));
+            }
+        }
+        _ => write_for_hash(&short, 0, &mut epk),
     }
     epk
 }

@@ -46,46 +46,35 @@ pub(super) struct Written {
 
 const OPERATIONS: [&str; 3] = ["create", "replace", "delete"];
 
+/// What is in front of the item in a version on the disk, as JSON.
+type Head<T, K> = (i64, T, bool, Option<Lsn>, K, T, T);
+
 impl Written {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let operation =
-            OPERATIONS.iter().position(|one| *one == self.operation).unwrap_or_default();
-        let mut bytes = self.time.to_be_bytes().to_vec();
-        bytes.extend(self.previous_lsn.unwrap_or_default().to_be_bytes());
-        bytes.extend(
-            [operation, usize::from(self.expired)].map(|one| u8::try_from(one).unwrap_or_default()),
-        );
-        let current = self.current.as_ref().map(|record| record.to_bytes()).unwrap_or_default();
-        for part in [&*self.item_key, self.id.as_bytes(), self.key.as_bytes(), &*current] {
-            bytes.extend(u32::try_from(part.len()).unwrap_or_default().to_be_bytes());
-            bytes.extend(part);
-        }
+        let Self { time, operation, expired, previous_lsn, item_key, id, key, current } = self;
+        let head: Head<&str, &[u8]> =
+            (*time, operation, *expired, *previous_lsn, item_key, id, key);
+        // Writing to memory does not fail.
+        let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
+        bytes.extend(current.iter().flat_map(|record| record.to_bytes()));
         bytes
     }
 
-    pub(super) fn read(mut bytes: &[u8]) -> Option<Self> {
-        let mut take = |length: usize| {
-            let (part, rest) = bytes.split_at_checked(length)?;
-            bytes = rest;
-            Some(part)
-        };
-        let time = i64::from_be_bytes(take(8)?.try_into().ok()?);
-        let previous = u64::from_be_bytes(take(8)?.try_into().ok()?);
-        let operation = OPERATIONS.get(usize::from(*take(1)?.first()?))?;
-        let expired = take(1)? == [1];
-        let mut part = || {
-            let length = u32::from_be_bytes(take(4)?.try_into().ok()?);
-            take(usize::try_from(length).ok()?).map(<[u8]>::to_vec)
-        };
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let mut heads =
+            serde_json::Deserializer::from_slice(bytes).into_iter::<Head<String, Vec<u8>>>();
+        let (time, operation, expired, previous_lsn, item_key, id, key) = heads.next()?.ok()?;
+        let operation = OPERATIONS.into_iter().find(|one| *one == operation)?;
+        let current = Record::read(bytes.get(heads.byte_offset()..)?).map(Arc::new);
         Some(Self {
             time,
             operation,
             expired,
-            previous_lsn: (previous > 0).then_some(previous),
-            item_key: part()?.into(),
-            id: String::from_utf8(part()?).ok()?,
-            key: String::from_utf8(part()?).ok()?,
-            current: Record::read(&part()?).map(Arc::new),
+            previous_lsn,
+            item_key: item_key.into(),
+            id,
+            key,
+            current,
         })
     }
 }

@@ -114,8 +114,10 @@ impl Writer {
         let mut added = 0;
         index.built = None;
         for (key, record) in items.range::<_, [u8]>(behind).take(CHUNK) {
-            let json = record.properties(&index.names().collect::<Vec<_>>())?;
-            index.rows.insert(index.row(key, &json), Arc::clone(key));
+            // What is stored can be read.
+            if let Ok(json) = record.properties(&index.names().collect::<Vec<_>>()) {
+                index.rows.insert(index.row(key, &json), Arc::clone(key));
+            }
             added += 1;
             if added == CHUNK {
                 index.built = Some(Arc::clone(key));

@@ -106,25 +106,18 @@ impl Writer {
         let removed =
             changed().filter_map(|slot| container.remove(&given.epk, slot)).collect::<Vec<_>>();
         let written = changed().filter_map(|slot| container.insert(&given.epk, slot));
-        let items = removed
-            .into_iter()
-            .map(|key| (key, None))
-            .chain(written.map(|(key, record)| (key, Some(record))));
-        for (key, record) in items {
+        let written = written.map(|(key, record)| (key, Some(record)));
+        for (key, record) in removed.into_iter().map(|key| (key, None)).chain(written) {
             if let Some(rows) = &mut self.rows {
-                let value = record.map(|record| record.to_bytes());
-                rows.push(Row { container: id, kind: Kind::Items, key, value });
+                let bytes = record.map(|record| record.to_bytes());
+                rows.push(Row::new(id, Kind::Items, key, bytes));
             }
         }
         for (number, version) in (0_u32..).zip(versions) {
             let key = (partition, lsn + 1, number);
             if let Some(rows) = &mut self.rows {
-                rows.push(Row {
-                    container: id,
-                    kind: Kind::Versions,
-                    key: feed::version_bytes(key),
-                    value: Some(version.to_bytes()),
-                });
+                let bytes = feed::version_bytes(key);
+                rows.push(Row::new(id, Kind::Versions, bytes, Some(version.to_bytes())));
             }
             container.versions.insert(key, Arc::new(version));
         }
@@ -140,11 +133,8 @@ impl Writer {
     ) -> Result<bool, Refusal> {
         let container = self.catalog.container(id)?;
         let end = |record: &Record| record.expires(container.definition.default_ttl);
-        let Some(record) = container
-            .items
-            .get(item_key)
-            .filter(|record| end(record).is_some_and(|end| end <= now))
-        else {
+        let record = container.items.get(item_key);
+        let Some(record) = record.filter(|record| end(record).is_some_and(|end| end <= now)) else {
             return Ok(false);
         };
         let item = Json::parse(&record.body)?;

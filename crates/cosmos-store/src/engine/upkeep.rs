@@ -6,7 +6,8 @@ use super::{
     ContainerId, Engine, EpkRange, Partition,
     catalog::{Container, not_found},
     disk::{Kind, Row},
-    epk, feed,
+    epk,
+    feed::{self, VersionKey},
     record::{Key, epk_of},
     steps::{self, Transaction},
     writer::Writer,
@@ -57,6 +58,10 @@ impl Engine {
             }
             if let Some(minutes) = container.definition.retention_minutes {
                 let oldest = now.saturating_sub(minutes.saturating_mul(60));
+                if container.old_versions(oldest).is_empty() {
+                    continue;
+                }
+                // A container that has gone has no versions.
                 _ = self.queue.write(move |writer| writer.forget_versions(id, oldest)).await;
             }
         }
@@ -164,34 +169,12 @@ impl Writer {
 
     /// Removes the versions from before a second.
     fn forget_versions(&mut self, id: ContainerId, oldest: i64) -> Result<(), Refusal> {
-        let container = self.catalog.container(id)?;
-        let partitions: BTreeSet<_> = container
-            .partitions
-            .iter()
-            .flat_map(|one| one.parents.iter().chain([&one.id]))
-            .copied()
-            .collect();
-        let old: Vec<_> = partitions
-            .into_iter()
-            .flat_map(|partition| {
-                let versions =
-                    container.versions.range((partition, 0, 0)..(partition, u64::MAX, 0));
-                versions.take_while(|(_, version)| version.time < oldest).map(|(key, _)| *key)
-            })
-            .collect();
-        if old.is_empty() {
-            return Ok(());
-        }
+        let old = self.catalog.container(id)?.old_versions(oldest);
         let container = self.catalog.container_mut(id)?;
         for key in old {
             container.versions.remove(&key);
             if let Some(rows) = &mut self.rows {
-                rows.push(Row {
-                    container: id,
-                    kind: Kind::Versions,
-                    key: feed::version_bytes(key),
-                    value: None,
-                });
+                rows.push(Row::new(id, Kind::Versions, feed::version_bytes(key), None));
             }
         }
         Ok(())
@@ -199,6 +182,17 @@ impl Writer {
 }
 
 impl Container {
+    /// Returns the keys of the versions from before a second.
+    fn old_versions(&self, oldest: i64) -> Vec<VersionKey> {
+        let partitions = self.partitions.iter().flat_map(|one| one.parents.iter().chain([&one.id]));
+        let partitions: BTreeSet<_> = partitions.copied().collect();
+        let old = partitions.into_iter().flat_map(|partition| {
+            let versions = self.versions.range((partition, 0, 0)..(partition, u64::MAX, 0));
+            versions.take_while(|(_, version)| version.time < oldest).map(|(key, _)| *key)
+        });
+        old.collect()
+    }
+
     /// Returns the effective partition key that has as many items of a partition before it as behind it; of an empty
     /// partition the middle of its range. `None` if all items are of one logical partition.
     fn middle(&self, partition: &Partition) -> Option<Vec<u8>> {
