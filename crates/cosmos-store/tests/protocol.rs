@@ -250,6 +250,29 @@ async fn the_change_feed_of_a_partition_begins_where_it_is_asked_to() {
 }
 
 #[tokio::test]
+async fn pages_end_at_4_mb_and_larger_bodies_are_refused() {
+    let client = Client::new(1).await;
+    for n in 0..5 {
+        client
+            .create(json!({"id": format!("{n}"), "pk": "a", "text": "x".repeat(1_300_000)}))
+            .await;
+    }
+    let docs = "/dbs/d/colls/c/docs";
+    let feed = ("a-im", "Incremental feed");
+    let first = client.get(docs, &[feed]).await;
+    assert_eq!(first.ids(), ["0", "1", "2"]);
+    let etag = first.header("etag");
+    assert_eq!(client.get(docs, &[feed, ("if-none-match", etag)]).await.ids(), ["3", "4"]);
+    let first = client.get(docs, &[]).await;
+    assert_eq!(first.ids(), ["0", "1", "2"]);
+    let token = first.header("x-ms-continuation");
+    assert_eq!(client.get(docs, &[("x-ms-continuation", token)]).await.ids(), ["3", "4"]);
+    let large = json!({"id": "l", "pk": "a", "text": "x".repeat(2_100_000)});
+    assert_eq!(client.post(docs, &[(KEY, r#"["a"]"#)], large).await.status, 413);
+    assert_eq!(client.send("PROPFIND", "/", &[], "").await.status, 405);
+}
+
+#[tokio::test]
 async fn all_versions_and_deletes_come_when_the_container_keeps_them() {
     let client = Client::new(1).await;
     let feed = ("a-im", "Full-Fidelity Feed");

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use serde_json::{Value, json};
 use time::{OffsetDateTime, format_description::well_known::Rfc2822};
 
@@ -156,7 +157,7 @@ fn limit_of(call: &Call) -> Result<usize, Refusal> {
 
 /// A page that is being filled.
 struct Page {
-    changes: Vec<Vec<u8>>,
+    changes: Vec<Bytes>,
     bytes: usize,
     most: usize,
 }
@@ -164,11 +165,6 @@ struct Page {
 impl Page {
     fn is_full(&self) -> bool {
         self.changes.len() >= self.most || self.bytes >= MAX_PAGE_BYTES
-    }
-
-    fn add(&mut self, change: Vec<u8>) {
-        self.bytes = self.bytes.saturating_add(change.len());
-        self.changes.push(change);
     }
 
     /// Reads changes of a physical partition until the page is full, and returns the LSN behind which the next page
@@ -196,14 +192,14 @@ impl Page {
                 let all = page.items.iter().map(|item| (item.lsn, item_json(item, form)));
                 (all.collect(), page.until, page.more)
             };
-            let mut last = None;
-            for (lsn, change) in chunk {
-                if let Some(last) = last.filter(|last| *last != lsn && self.bytes >= MAX_PAGE_BYTES)
-                {
-                    return Ok(last);
+            for changes in chunk.chunk_by(|(one, _), (other, _)| one == other) {
+                let bytes: usize = changes.iter().map(|(_, change)| change.len()).sum();
+                if !self.changes.is_empty() && self.bytes.saturating_add(bytes) > MAX_PAGE_BYTES {
+                    return Ok(after);
                 }
-                last = Some(lsn);
-                self.add(change);
+                self.bytes = self.bytes.saturating_add(bytes);
+                self.changes.extend(changes.iter().map(|(_, change)| change.clone()));
+                after = changes.first().map_or(after, |(lsn, _)| *lsn);
             }
             after = until.max(after);
             if !more {
@@ -214,7 +210,7 @@ impl Page {
     }
 }
 
-fn item_json(item: &Item, form: Form) -> Vec<u8> {
+fn item_json(item: &Item, form: Form) -> Bytes {
     let mut json = Vec::with_capacity(item.body.len().saturating_add(80));
     if form == Form::Items {
         let end = item.body.len().saturating_sub(1);
@@ -231,10 +227,10 @@ fn item_json(item: &Item, form: Form) -> Vec<u8> {
         let metadata = format!(",\"metadata\":{{\"lsn\":{},\"crts\":{time}}}}}", item.lsn);
         json.extend_from_slice(metadata.as_bytes());
     }
-    json
+    json.into()
 }
 
-fn version_json(version: &Version, names: &[String]) -> Vec<u8> {
+fn version_json(version: &Version, names: &[String]) -> Bytes {
     let mut metadata = json!({
         "lsn": version.lsn,
         "crts": version.time,
@@ -253,5 +249,5 @@ fn version_json(version: &Version, names: &[String]) -> Vec<u8> {
         metadata["timeToLiveExpired"] = json!(version.expired);
     }
     json.extend_from_slice(format!("\"metadata\":{metadata}}}").as_bytes());
-    json
+    json.into()
 }

@@ -35,7 +35,7 @@ use std::{net::SocketAddr, panic::AssertUnwindSafe, sync::Arc};
 
 use bytes::Bytes;
 use futures::FutureExt as _;
-use http::{Request, Response};
+use http::{Method, Request, Response};
 
 use self::{
     address::{Container, not_found, owner_not_found},
@@ -221,7 +221,10 @@ impl Service {
     async fn dispatch(&self, call: &Call, state: Option<&View>) -> Result<Answer, Refusal> {
         let view = &state.cloned().unwrap_or_else(|| self.engine.view());
         match call.path()[..] {
-            [] => Ok(Answer::json(200, &account::account(&call.request))),
+            [] if *call.method() == Method::GET => {
+                Ok(Answer::json(200, &account::account(&call.request)))
+            }
+            [] => Err(resources::no_such_verb()),
             ["dbs"] => self.databases(view, call).await,
             ["dbs", database] => self.database(view, call, database).await,
             ["dbs", database, "colls"] => self.containers(view, call, database).await,

@@ -7,12 +7,13 @@ use super::{
     Service,
     address::{self, Container, not_found},
     answer::Answer,
+    blocking,
     call::{Call, bad_continuation, is_query, name},
     scope::hex,
 };
 use crate::{
     Refusal,
-    engine::{Name, Resource, View},
+    engine::{ContainerId, Name, Resource, View},
     json::Json,
     sql::Prepared,
 };
@@ -114,7 +115,13 @@ impl Service {
     ) -> Result<Answer, Refusal> {
         match *call.method() {
             Method::GET => {
-                let answer = unless_known(call, &container.definition.json);
+                let mut answer = unless_known(call, &container.definition.json);
+                if call.is("x-ms-documentdb-populatepartitionstatistics") && answer.status == 200 {
+                    let mut json = container.definition.json.clone();
+                    let (view, id) = (view.clone(), container.id);
+                    json["statistics"] = blocking(move || Ok(statistics(&view, id))).await?;
+                    answer.body = json.to_string().into();
+                }
                 Ok(described(answer, view, &container))
             }
             Method::PUT => {
@@ -277,6 +284,24 @@ pub(super) fn conflicts(
         }
         _ => Err(not_found()),
     }
+}
+
+/// Returns the number and the size of the items of each physical partition.
+fn statistics(view: &View, container: ContainerId) -> Value {
+    let partitions = view.partitions(container).into_iter().map(|partition| {
+        let sizes = view.scan(container, &partition.range, None).map(|item| item.body.len());
+        let (count, bytes) = sizes.fold((0_u64, 0_usize), |(count, bytes), size| {
+            (count.saturating_add(1), bytes.saturating_add(size))
+        });
+        json!({
+            "id": partition.id.to_string(),
+            "sizeInKB": bytes.div_ceil(1_024),
+            "documentCount": count,
+            "sampledDistinctPartitionKeyCount": 0,
+            "partitionKeys": [],
+        })
+    });
+    partitions.collect()
 }
 
 /// Adds what an SDK reads besides the definition of a container.
