@@ -87,6 +87,9 @@ impl<'a> Access<'a> {
     /// are in the order of a scan.
     pub(super) fn equal(&mut self, after: &[u8]) -> Option<impl Iterator<Item = Item> + use<>> {
         let [range] = self.ranges.as_slice() else { return None };
+        if *after >= *range.until {
+            return None;
+        }
         let conditions = self.conditions.iter().filter_map(|condition| match &condition.values {
             Values::Equal(values) if range.is_point() => Some((condition, values.as_slice())),
             _ => None,
@@ -99,7 +102,7 @@ impl<'a> Access<'a> {
             from: None,
             until: None,
             reverse: false,
-            at: (!after.is_empty()).then(|| number(after).saturating_add(1)),
+            at: range.contains(after).then(|| number(after).saturating_add(1)),
         };
         self.work.seeks = self.work.seeks.saturating_add(1);
         let items = self.view.lookup(self.container, range, &lookup)?;
@@ -169,7 +172,7 @@ impl<'a> Access<'a> {
 
     fn count(&mut self, items: &[Item]) {
         for item in items {
-            self.work.add(item);
+            self.work.load(item);
         }
     }
 

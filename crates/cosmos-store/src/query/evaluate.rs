@@ -157,11 +157,8 @@ pub(super) fn canonical(result: &[u8]) -> Vec<u8> {
             _ => {}
         }
     }
-    match Json::parse(result) {
-        Ok(mut value) if result.contains(&b'{') => {
-            sort(&mut value);
-            bytes(&value)
-        }
-        _ => result.to_vec(),
-    }
+    let parsed = if result.contains(&b'{') { Json::parse(result).ok() } else { None };
+    let Some(mut value) = parsed else { return result.to_vec() };
+    sort(&mut value);
+    bytes(&value)
 }

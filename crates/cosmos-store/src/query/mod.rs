@@ -57,6 +57,10 @@ pub struct Work {
     pub items_loaded: u32,
     /// Their size.
     pub bytes_loaded: usize,
+    /// Items that pass the filter, of those that the page is made of: the same with an index and without.
+    pub items_matched: u32,
+    /// Their size.
+    pub bytes_matched: usize,
 }
 
 /// What a page is asked for.
@@ -87,8 +91,13 @@ pub struct ResumeFilter {
 }
 
 impl Work {
-    fn add(&mut self, item: &Item) {
+    fn load(&mut self, item: &Item) {
         self.items_loaded = self.items_loaded.saturating_add(1);
         self.bytes_loaded = self.bytes_loaded.saturating_add(item.body.len());
+    }
+
+    fn take(&mut self, item: &Item) {
+        self.items_matched = self.items_matched.saturating_add(1);
+        self.bytes_matched = self.bytes_matched.saturating_add(item.body.len());
     }
 }

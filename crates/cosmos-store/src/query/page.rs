@@ -162,6 +162,8 @@ fn counted_result(select: &Select, name: String, count: usize) -> Vec<u8> {
 struct Found {
     order: Vec<Option<Json>>,
     item: Item,
+    /// True if the item passes the filter.
+    is_match: bool,
     results: Vec<Vec<u8>>,
 }
 
@@ -213,9 +215,16 @@ impl Pager<'_> {
     /// Loads an item: what the query needs of it, and the rows that it makes of it.
     fn load(&mut self, item: &Item) -> Result<(Json, Vec<Row>), Refusal> {
         if !self.evaluator.needs_nothing {
-            self.access.work.add(item);
+            self.access.work.load(item);
         }
         self.evaluator.rows(item)
+    }
+
+    /// Counts an item of the page that passes the filter.
+    fn matched(&mut self, item: &Item, is_match: bool) {
+        if is_match && !self.evaluator.needs_nothing {
+            self.access.work.take(item);
+        }
     }
 
     /// Takes the results of the next item. Breaks at the end of the page, with its continuation.
@@ -225,7 +234,9 @@ impl Pager<'_> {
         }
         let Continuation { place, n_rows, .. } = &self.start;
         let n_done = n_rows.filter(|_| *place == found.item.place).unwrap_or_default();
-        if let Some(n) = self.output.push(&mut found.results, n_done) {
+        let n_taken = self.output.push(&mut found.results, n_done);
+        self.matched(&found.item, found.is_match && n_taken.is_none_or(|n| n > n_done));
+        if let Some(n) = n_taken {
             return ControlFlow::Break(Some(self.end(found, Some(n))));
         }
         if self.output.is_over() {
@@ -251,7 +262,8 @@ impl Pager<'_> {
             }
             let (_, rows) = self.load(&item)?;
             let results = self.evaluator.results(&rows, &item);
-            let found = Found { order: Vec::new(), item, results };
+            let is_match = !rows.is_empty();
+            let found = Found { order: Vec::new(), item, is_match, results };
             let is_last = self.is_out_of_budget();
             if let ControlFlow::Break(end) = self.take(found, is_last) {
                 return Ok(end);
@@ -312,7 +324,7 @@ impl Pager<'_> {
                 continue;
             }
             let results = self.evaluator.results(&rows, &item);
-            let found = Found { order, item, results };
+            let found = Found { order, item, is_match: !rows.is_empty(), results };
             let is_same = |first: &Found| {
                 let mut values = first.order.iter().zip(&found.order).take(n_ordered);
                 values.all(|(one, other)| order_of(one.as_ref(), other.as_ref()).is_eq())
@@ -365,7 +377,7 @@ impl Pager<'_> {
             if results.is_empty() {
                 continue;
             }
-            kept.push(Found { order, item, results });
+            kept.push(Found { order, item, is_match: true, results });
             if kept.len() >= n_kept.saturating_mul(2).saturating_add(100) {
                 self.sort(&mut kept);
                 kept.truncate(n_kept);
@@ -422,6 +434,7 @@ impl Pager<'_> {
         let mut n_bytes = 0;
         for item in self.items(&[], self.limits.selected_of_all) {
             let (_, rows) = self.load(&item)?;
+            self.matched(&item, !rows.is_empty());
             for mut row in rows {
                 if query.is_grouped() {
                     groups.add(query, row)?;

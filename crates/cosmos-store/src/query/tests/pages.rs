@@ -7,7 +7,7 @@ use super::{World, everything};
 use crate::{
     engine::{EpkRange, Item},
     json::Json,
-    query::{ResumeFilter, WantedIndex, page::Limits},
+    query::{ResumeFilter, WantedIndex, Work, page::Limits},
     sql::{Groups, Prepared, Row, order},
 };
 
@@ -208,6 +208,10 @@ fn a_query_that_scans_much_asks_for_an_index_and_then_uses_it() {
         }
         let after = world.page(&query, &range, None, None, None).expect("a page");
         assert_eq!(after.results, before.results, "{text}");
+        // A query costs the same before and after.
+        let matched = |work: Work| (work.items_matched, work.bytes_matched);
+        assert_eq!(matched(after.work), matched(before.work), "{text}");
+        assert_eq!(after.work.items_matched as usize, after.results.len(), "{text}");
         assert_eq!(after.used_index, Some(paths), "{text}");
         assert!(after.work.items_loaded <= 4, "{text}: {:?}", after.work);
         assert_eq!(after.wanted, None);
@@ -305,8 +309,8 @@ enum Change {
 }
 
 fn change() -> impl Strategy<Value = Change> {
-    let paths: [&'static [&'static str]; 6] =
-        [&["n"], &["m"], &["s"], &["n", "m"], &["s", "n"], &["id"]];
+    let paths: [&'static [&'static str]; 7] =
+        [&["n"], &["m"], &["s"], &["n", "m"], &["s", "n"], &["id"], &["_ts"]];
     prop_oneof![
         2 => Just(Change::None),
         6 => (prop::sample::select(paths.to_vec()), any::<bool>()).prop_map(|(paths, within)| Change::Index(paths, within)),
@@ -369,6 +373,7 @@ fn query() -> impl Strategy<Value = String> {
         "WHERE NOT c.n",
         "WHERE c.n = @one OR (c.n = 2 AND c.s = 'a')",
         "WHERE c.s = 'a' AND c.n >= 1",
+        "WHERE c._ts > 5 AND c.s = 'a'",
         "WHERE c.id IN ('1', '3', '7', 'x')",
         "WHERE (c.id = '1' AND c.pk = '0') OR (c.id = '2' AND c.pk = '1')",
     ]);
@@ -383,6 +388,7 @@ fn query() -> impl Strategy<Value = String> {
         "ORDER BY c.n DESC, c.m DESC",
         "ORDER BY c.n DESC, c.m",
         "ORDER BY c.s DESC, c.n DESC",
+        "ORDER BY c._ts DESC",
     ]);
     let limit = texts(&["", "", "OFFSET 1 LIMIT 4", "OFFSET 3 LIMIT 100", "OFFSET 0 LIMIT 0"]);
     let limit = prop_oneof![2 => limit.prop_map(|limit| ("", limit)), 1 => Just(("TOP 3", ""))];
@@ -480,7 +486,9 @@ proptest! {
             world.create(&item);
         }
         let mut sizes = sizes.iter().cycle();
-        for (text, range) in &queries {
+        for (n, (text, range)) in queries.iter().enumerate() {
+            // Indexes are kept by each write.
+            world.create(&json!({"id": format!("new{n}"), "pk": "1", "n": n % 3, "s": "a", "l": [n]}));
             let range = match range {
                 0 => everything(),
                 1 => view_range(&world, "1"),
