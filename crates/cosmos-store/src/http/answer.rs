@@ -4,7 +4,11 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 
-use super::{Touched, call::Call, scope::Scope};
+use super::{
+    Touched,
+    call::{Call, is_query},
+    scope::Scope,
+};
 use crate::{Refusal, engine::Lsn};
 
 /// An answer that is being made.
@@ -142,7 +146,8 @@ impl Answer {
         }
         let activity = call.header("x-ms-activity-id").map(str::to_owned);
         let activity = activity.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-        let charge = if call.demands_newest() && call.method() == http::Method::GET {
+        let reads = call.method() == http::Method::GET || is_query(&call.request);
+        let charge = if reads && call.demands_newest() {
             // A read of the latest committed state asks a quorum of replicas.
             2.0 * self.charge
         } else {

@@ -11,7 +11,7 @@ use super::{
     call::{Call, bad_continuation, name},
     scope::Scope,
 };
-use crate::{Refusal, engine::View};
+use crate::{Refusal, engine::View, query::Work};
 
 /// The bytes of the items of a page at most, unless one item is larger:
 /// <https://learn.microsoft.com/azure/cosmos-db/nosql/query/pagination>.
@@ -72,8 +72,14 @@ pub(super) fn limit(call: &Call) -> Result<usize, Refusal> {
 /// Adds the charge of a page of a feed, which has loaded what it returns.
 pub(super) fn charged(mut answer: Answer) -> Answer {
     let items = answer.touched.items_returned;
-    answer.touched.work.items_loaded = items;
-    answer.touched.work.bytes_loaded = answer.body.len();
+    let bytes = answer.body.len();
+    answer.touched.work = Work {
+        seeks: 0,
+        items_loaded: items,
+        bytes_loaded: bytes,
+        items_matched: items,
+        bytes_matched: bytes,
+    };
     let charge = reads::feed(items, answer.body.len());
     answer.charge(charge)
 }

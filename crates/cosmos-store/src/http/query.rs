@@ -138,8 +138,9 @@ impl Service {
         answer.charge = reads::query(QueryWork {
             partitions: if begins { partitions } else { 0 },
             seeks: shape.seeks.saturating_add(by_key),
-            items_loaded: page.work.items_loaded,
-            bytes_loaded: page.work.bytes_loaded,
+            // The service's index is always there: what is scanned here until an index is built costs nothing.
+            items_loaded: page.work.items_matched,
+            bytes_loaded: page.work.bytes_matched,
             bytes_returned: answer.body.len(),
         });
         answer.touched.work = page.work;
