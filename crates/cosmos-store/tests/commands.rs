@@ -51,10 +51,9 @@ fn items_come_and_go_by_the_command_line_and_outlive_a_kill() {
     let ready: Value = serde_json::from_str(&ready).unwrap();
     let url = ready["cosmos"].as_str().unwrap();
 
-    let items: String = (0..250)
-        .map(|n| format!("{}\n", json!({"id": format!("{n}"), "customer": n % 9, "n": n})))
-        .collect();
-    run(&["import", "--url", url], &items);
+    let item = |n: u64| json!({"id": n.to_string(), "customer": n % 9, "n": n}).to_string();
+    let items: Vec<String> = (0..250).map(item).collect();
+    run(&["import", "--url", url], &items.join("\n"));
     let found = run(
         &["query", "--url", url, "SELECT VALUE c.n FROM c WHERE c.n > 246 ORDER BY c.n DESC"],
         "",
