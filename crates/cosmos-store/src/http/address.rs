@@ -30,6 +30,11 @@ pub(super) struct Container {
 }
 
 impl Container {
+    /// Returns its path by names.
+    pub(super) fn path(&self) -> String {
+        format!("dbs/{}/colls/{}", self.database, self.definition.name)
+    }
+
     pub(super) fn rid(&self) -> &str {
         self.definition.json["_rid"].as_str().unwrap_or_default()
     }

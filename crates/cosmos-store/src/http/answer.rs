@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header::CONTENT_TYPE};
+use percent_encoding::{CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::{
@@ -100,12 +101,9 @@ impl Answer {
         Self { charge, ..self }
     }
 
-    /// Adds where a container is, by which SDKs keep its session token.
-    pub(super) fn owner(self, database: &str, container: &str, rid: &str) -> Self {
-        let encoded =
-            percent_encoding::utf8_percent_encode(container, percent_encoding::NON_ALPHANUMERIC);
-        let path = format!("dbs/{database}/colls/{container}");
-        let path = if path.is_ascii() { path } else { format!("dbs/{database}/colls/{encoded}") };
+    /// Adds where a resource is, by which SDKs keep the session token of a container.
+    pub(super) fn owner(self, path: &str, rid: &str) -> Self {
+        let path = utf8_percent_encode(path, CONTROLS).to_string();
         self.header("x-ms-alt-content-path", &path).header("x-ms-content-path", rid)
     }
 

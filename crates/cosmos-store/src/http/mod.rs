@@ -236,11 +236,9 @@ impl Service {
             ["dbs", database, "colls", container, ref rest @ ..] => {
                 let found =
                     address::container(view, database, container).ok_or_else(owner_not_found)?;
-                let (database, name) = (found.database.clone(), found.definition.name.clone());
-                let rid = found.rid().to_owned();
                 let answer = self.below_container(view, call, &found, rest).await;
                 let answer = answer.unwrap_or_else(|refusal| Answer::refusal(&refusal));
-                Ok(answer.owner(&database, &name, &rid))
+                Ok(answer.owner(&found.path(), found.rid()))
             }
             ["dbs", _, kind @ ("users" | "clientencryptionkeys"), ..] => Err(unsupported(kind)),
             ["offers"] => self.offers(view, call, None).await,

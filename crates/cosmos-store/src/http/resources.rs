@@ -36,10 +36,8 @@ impl Service {
             Method::POST => {
                 let throughput = throughput(call)?;
                 let made = self.engine.create_database(&call.value()?, throughput).await?;
-                let name = made.json["id"].as_str().unwrap_or_default().to_owned();
-                Ok(Answer::resource(201, &made.json)
-                    .header("x-ms-alt-content-path", &format!("dbs/{name}"))
-                    .header("x-ms-content-path", &made.rid))
+                let path = format!("dbs/{}", made.json["id"].as_str().unwrap_or_default());
+                Ok(Answer::resource(201, &made.json).owner(&path, &made.rid))
             }
             _ => Err(no_such_verb()),
         }
@@ -242,8 +240,6 @@ pub(super) fn ranges(view: &View, call: &Call, container: &Container) -> Answer 
         let all: Vec<String> = partitions
             .iter()
             .map(|partition| {
-                let until = &partition.range.until;
-                let until = if *until == [0xff] { "FF".to_owned() } else { hex(until) };
                 let parents: Vec<String> =
                     partition.parents.iter().map(ToString::to_string).collect();
                 json!({
@@ -251,7 +247,7 @@ pub(super) fn ranges(view: &View, call: &Call, container: &Container) -> Answer 
                     "id": partition.id.to_string(),
                     "_etag": etag,
                     "minInclusive": hex(&partition.range.from),
-                    "maxExclusive": until,
+                    "maxExclusive": hex(&partition.range.until),
                     "ridPrefix": partition.id,
                     "_self": format!("{link}pkranges/{}/", partition.id),
                     "throughputFraction": 1.0 / f64::from(count),
@@ -310,7 +306,7 @@ fn described(answer: Answer, view: &View, container: &Container) -> Answer {
     let tokens: Vec<String> =
         partitions.iter().map(|one| format!("{}:-1#{}", one.id, one.lsn)).collect();
     answer
-        .owner(&container.database, &container.definition.name, container.rid())
+        .owner(&container.path(), container.rid())
         .header("x-ms-session-token", &tokens.join(","))
         .header("x-ms-documentdb-collection-index-transformation-progress", "100")
         .header(
