@@ -4,11 +4,13 @@
 //! of the documentation (<https://learn.microsoft.com/cosmos-db/query/>); where it is silent, that of the parser in
 //! Microsoft's .NET SDK (`sql.g4`), such as the order in which operators bind.
 //!
-//! A text has at most 256 KB, 64 levels of brackets, and 500 operators besides AND and OR: so no text makes a program
-//! that reads the tree overflow its stack.
+//! A text has at most 256 KB, 64 levels of brackets, and 500 operators besides AND and OR in a row (250 within one pair
+//! of brackets, and so on): so no text makes a program that reads the tree overflow its stack.
 
 mod display;
 mod parse;
+
+pub use parse::locate;
 
 use serde_json::Value;
 use thiserror::Error;
@@ -355,6 +357,15 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_located_outside_of_texts_and_members() {
+        let query = "SELECT 'x', c.x -- x\nFROM c WHERE Abs(x) = @x";
+        assert_eq!(locate(query, "x"), Some(38..39));
+        assert_eq!(locate(query, "ABS"), Some(34..37));
+        assert_eq!(locate(query, "@x"), Some(43..45));
+        assert_eq!(locate(query, "y"), None);
+    }
+
+    #[test]
     fn a_text_that_is_too_deep_or_too_long_is_refused() {
         let depths = [
             "(",
@@ -373,6 +384,11 @@ mod tests {
             let text = format!("SELECT {}1", part.repeat(10_000));
             assert!(text.parse::<Query>().is_err(), "{part}");
         }
+        let mut chains = String::from("1");
+        for _ in 0..25 {
+            chains = format!("ABS({chains}{})", " + 1".repeat(499));
+        }
+        assert!(format!("SELECT VALUE {chains}").parse::<Query>().is_err());
         assert!("x".repeat(256 * 1024 + 1).parse::<Query>().is_err());
         let wide = format!("SELECT * FROM c WHERE {}1", "c.a = 1 OR ".repeat(5_000));
         assert!(wide.parse::<Query>().is_ok());

@@ -94,9 +94,7 @@ impl FromStr for Query {
             return Err(error(MAX_TEXT_BYTES, "the end of 256 KB"));
         }
         let mut rest = text;
-        let tokens: Parsed<Vec<Token<'_>>> =
-            preceded(blank, repeat(0.., terminated(token, blank))).parse_next(&mut rest);
-        let tokens = tokens.unwrap_or_default();
+        let tokens = tokens(&mut rest);
         if !rest.is_empty() {
             let near = rest.split_whitespace().next().unwrap_or(rest);
             return Err(error(text.len() - rest.len(), near));
@@ -110,6 +108,27 @@ impl FromStr for Query {
             error(at, near)
         })
     }
+}
+
+/// Reads tokens up to the end, or to what is none.
+fn tokens<'s>(text: &mut &'s str) -> Vec<Token<'s>> {
+    let tokens: Parsed<_> = preceded(blank, repeat(0.., terminated(token, blank))).parse_next(text);
+    tokens.unwrap_or_default()
+}
+
+/// Returns where a name stands first in a query, as a source, a parameter or a function (in any case), in bytes: for
+/// the location in an error.
+pub fn locate(query: &str, name: &str) -> Option<std::ops::Range<usize>> {
+    let tokens = tokens(&mut { query });
+    let named = |token: &Token<'_>| {
+        matches!(token.kind, Kind::Word | Kind::Parameter) && token.text.eq_ignore_ascii_case(name)
+    };
+    let behind = std::iter::once(None).chain(tokens.iter().map(|token| Some(token.text)));
+    let mut found =
+        tokens.iter().zip(behind).filter(|(token, before)| named(token) && *before != Some("."));
+    let (token, _) = found.next()?;
+    let begin = offset(query, token.text);
+    Some(begin..begin + token.text.len())
 }
 
 /// Returns where a part of a text begins in it.
@@ -400,7 +419,7 @@ fn conditional(input: &mut Input<'_>, condition: Expr) -> Parsed<Expr> {
 }
 
 fn test(input: &mut Input<'_>, of: Expr) -> Parsed<Expr> {
-    check_chain(&of)?;
+    check_chain(input, &of)?;
     let is_negated = is_there(word("NOT")).parse_next(input)?;
     let range = separated_pair(value, word("AND"), value);
     let pattern = (value, opt(preceded(word("ESCAPE"), text)));
@@ -417,8 +436,8 @@ fn test(input: &mut Input<'_>, of: Expr) -> Parsed<Expr> {
 fn between<'t>(input: &mut Input<'t>) -> Parsed<Infix<Input<'t>, Expr, EmptyError>> {
     macro_rules! left {
         ($power:expr, $operator:ident) => {
-            Infix::Left($power, |_, left, right| {
-                check_chain(&left)?;
+            Infix::Left($power, |input: &mut Input<'t>, left, right| {
+                check_chain(input, &left)?;
                 Ok(Expr::Binary(Binary::$operator, Box::new(left), Box::new(right)))
             })
         };
@@ -458,10 +477,11 @@ fn between<'t>(input: &mut Input<'t>) -> Parsed<Infix<Input<'t>, Expr, EmptyErro
         .parse_next(input)
 }
 
-/// Refuses an operand on the left that is a long chain of operators.
-fn check_chain(left: &Expr) -> Parsed<()> {
+/// Refuses an operand on the left that is a long chain of operators. The deeper it stands, the shorter it has to be:
+/// else chains within chains would make a tree of any depth.
+fn check_chain(input: &Input<'_>, left: &Expr) -> Parsed<()> {
     let mut at = left;
-    for _ in 0..MAX_OPERATORS {
+    for _ in 0..MAX_OPERATORS / input.state.levels.max(1) {
         match at {
             Expr::Binary(_, left, _) | Expr::Test(left, ..) => at = left,
             _ => return Ok(()),

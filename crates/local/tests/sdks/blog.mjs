@@ -30,6 +30,14 @@ const { container } = await database.containers.createIfNotExists({
   id: "posts",
   partitionKey: { paths: ["/postId"], version: 2 },
   defaultTtl: -1,
+  indexingPolicy: {
+    compositeIndexes: [
+      [
+        { path: "/creationDate", order: "descending" },
+        { path: "/id", order: "descending" },
+      ],
+    ],
+  },
 });
 const post = (id, more) => ({ id, postId: "p1", type: "comment", ...more });
 

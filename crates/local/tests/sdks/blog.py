@@ -35,7 +35,17 @@ def fails(error, operation, *args, **kwargs):
 client = CosmosClient(sys.argv[1], KEY)
 database = client.create_database_if_not_exists("blog-python")
 container = database.create_container_if_not_exists(
-    "posts", PartitionKey(path="/postId"), default_ttl=-1
+    "posts",
+    PartitionKey(path="/postId"),
+    default_ttl=-1,
+    indexing_policy={
+        "compositeIndexes": [
+            [
+                {"path": "/creationDate", "order": "descending"},
+                {"path": "/id", "order": "descending"},
+            ]
+        ]
+    },
 )
 
 

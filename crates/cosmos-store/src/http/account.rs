@@ -1,0 +1,65 @@
+//! The account, from which every SDK learns its addresses and the engine's limits.
+
+use bytes::Bytes;
+use http::Request;
+use serde_json::{Value, json};
+
+use super::{call, callers};
+
+/// The region of the account: SDKs name it to prefer it.
+const REGION: &str = "East US";
+
+/// Returns the account. Its locations have the address by which the caller came, so that a client behind a proxy or in
+/// a container stays there.
+pub(super) fn account(request: &Request<Bytes>) -> Value {
+    let authority = callers::authorities(request).next().unwrap_or("localhost");
+    let scheme = call::header(request, "x-forwarded-proto").or(request.uri().scheme_str());
+    let address = format!("{}://{authority}/", scheme.unwrap_or("http"));
+    let location = json!([{"name": REGION, "databaseAccountEndpoint": address}]);
+    let host = authority.split(['.', ':']).next();
+    // The limits are those of the service; an SDK takes an empty object for a fault.
+    let engine = json!({
+        "maxSqlQueryInputLength": 262_144,
+        "maxJoinsPerSqlQuery": 5,
+        "maxLogicalAndPerSqlQuery": 500,
+        "maxLogicalOrPerSqlQuery": 500,
+        "maxUdfRefPerSqlQuery": 10,
+        "maxInExpressionItemsCount": 16_000,
+        "queryMaxInMemorySortDocumentCount": 500,
+        "maxQueryRequestTimeoutFraction": 0.9,
+        "sqlAllowNonFiniteNumbers": false,
+        "sqlAllowAggregateFunctions": true,
+        "sqlAllowSubQuery": true,
+        "sqlAllowScalarSubQuery": true,
+        "allowNewKeywords": true,
+        "sqlAllowLike": true,
+        "sqlAllowGroupByClause": true,
+        "maxSpatialQueryCells": 12,
+        "spatialMaxGeometryPointCount": 256,
+        "sqlDisableQueryILOptimization": false,
+        "sqlDisableFilterPlanOptimization": false,
+    });
+    json!({
+        "_self": "",
+        "id": host,
+        "_rid": host,
+        "media": "//media/",
+        "addresses": "//addresses/",
+        "_dbs": "//dbs/",
+        "writableLocations": location,
+        "readableLocations": location,
+        "enableMultipleWriteLocations": false,
+        "continuousBackupEnabled": true,
+        "enableNRegionSynchronousCommit": false,
+        "enablePerPartitionFailoverBehavior": false,
+        "userReplicationPolicy": {
+            "asyncReplication": false,
+            "minReplicaSetSize": 3,
+            "maxReplicasetSize": 4,
+        },
+        "userConsistencyPolicy": {"defaultConsistencyLevel": "Session"},
+        "systemReplicationPolicy": {"minReplicaSetSize": 3, "maxReplicasetSize": 4},
+        "readPolicy": {"primaryReadCoefficient": 1, "secondaryReadCoefficient": 1},
+        "queryEngineConfiguration": engine.to_string(),
+    })
+}

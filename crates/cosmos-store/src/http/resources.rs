@@ -1,0 +1,391 @@
+//! Databases, containers, offers and partition key ranges.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{
+    Service,
+    address::{self, Container, not_found},
+    answer::Answer,
+    blocking,
+    call::{Call, bad_continuation, is_query, name},
+    scope::hex,
+};
+use crate::{
+    Refusal,
+    engine::{ContainerId, Name, Resource, View},
+    json::Json,
+    sql::Prepared,
+};
+
+/// The least throughput of a container, in request units a second.
+const MIN_THROUGHPUT_RU: u64 = 400;
+/// The throughput of a physical partition at most, in request units a second.
+const PARTITION_THROUGHPUT_RU: u64 = 10_000;
+/// The physical partitions of a container at most.
+const MAX_PARTITIONS: u64 = 1_000;
+
+impl Service {
+    /// Answers a request for `/dbs`.
+    pub(super) async fn databases(&self, view: &View, call: &Call) -> Result<Answer, Refusal> {
+        match *call.method() {
+            Method::GET => page(call, "", "Databases", view.databases()),
+            Method::POST if is_query(&call.request) => {
+                query(call, "", "Databases", &view.databases())
+            }
+            Method::POST => {
+                let throughput = throughput(call)?;
+                let made = self.engine.create_database(&call.value()?, throughput).await?;
+                let path = format!("dbs/{}", made.json["id"].as_str().unwrap_or_default());
+                Ok(Answer::resource(201, &made.json).owner(&path, &made.rid))
+            }
+            _ => Err(no_such_verb()),
+        }
+    }
+
+    /// Answers a request for a database.
+    pub(super) async fn database(
+        &self,
+        view: &View,
+        call: &Call,
+        segment: &str,
+    ) -> Result<Answer, Refusal> {
+        let found = address::database(view, segment).ok_or_else(not_found)?;
+        match *call.method() {
+            Method::GET => Ok(unless_known(call, &found.json)),
+            Method::DELETE => {
+                self.engine.delete_database(Name::Rid(&found.rid)).await?;
+                Ok(Answer::new(204))
+            }
+            _ => Err(no_such_verb()),
+        }
+    }
+
+    /// Answers a request for the containers of a database.
+    pub(super) async fn containers(
+        &self,
+        view: &View,
+        call: &Call,
+        segment: &str,
+    ) -> Result<Answer, Refusal> {
+        let database = address::database(view, segment)
+            .ok_or_else(|| address::owner_not_found().with_sub_status(0))?;
+        let all = || -> Vec<Resource> {
+            let containers = view.containers(Name::Rid(&database.rid)).into_iter();
+            containers
+                .map(|(_, definition)| {
+                    let json = definition.json.clone();
+                    Resource { rid: json["_rid"].as_str().unwrap_or_default().to_owned(), json }
+                })
+                .collect()
+        };
+        match *call.method() {
+            Method::GET => page(call, &database.rid, "DocumentCollections", all()),
+            Method::POST if is_query(&call.request) => {
+                query(call, &database.rid, "DocumentCollections", &all())
+            }
+            Method::POST => {
+                let throughput = throughput(call)?;
+                let partitions = self.partitions(throughput.as_ref());
+                let (parent, body) = (Name::Rid(&database.rid), call.value()?);
+                let made =
+                    self.engine.create_container(parent, &body, partitions, throughput).await?;
+                Ok(self.container_answer(201, &made))
+            }
+            _ => Err(no_such_verb()),
+        }
+    }
+
+    fn partitions(&self, throughput: Option<&Value>) -> u32 {
+        let manual = throughput.and_then(|it| it["offerThroughput"].as_u64());
+        let most = throughput.and_then(|it| it["offerAutopilotSettings"]["maxThroughput"].as_u64());
+        let needed = manual.or(most).unwrap_or_default().div_ceil(PARTITION_THROUGHPUT_RU);
+        let needed = u32::try_from(needed.min(MAX_PARTITIONS)).unwrap_or(1);
+        self.options.partitions.max(needed).max(1)
+    }
+
+    /// Answers a request for a container.
+    pub(super) async fn container(
+        &self,
+        view: &View,
+        call: &Call,
+        container: Container,
+    ) -> Result<Answer, Refusal> {
+        match *call.method() {
+            Method::GET => {
+                let mut answer = unless_known(call, &container.definition.json);
+                if call.is("x-ms-documentdb-populatepartitionstatistics") && answer.status == 200 {
+                    let mut json = container.definition.json.clone();
+                    let (view, id) = (view.clone(), container.id);
+                    json["statistics"] = blocking(move || Ok(statistics(&view, id))).await?;
+                    answer.body = json.to_string().into();
+                }
+                Ok(described(answer, view, &container))
+            }
+            Method::PUT => {
+                let if_match = call.header(name::IF_MATCH);
+                let body = call.value()?;
+                let replaced = self.engine.replace_container(container.id, &body, if_match).await?;
+                Ok(self.container_answer(200, &replaced))
+            }
+            Method::DELETE => {
+                if let Some(etag) = call.header(name::IF_MATCH)
+                    && Some(etag) != container.definition.json["_etag"].as_str()
+                {
+                    return Err(Refusal::new(
+                        412,
+                        r#"Message: {"Errors":["One of the specified pre-condition is not met. Learn more: https://aka.ms/CosmosDB/sql/errors/precondition-failed"]}"#,
+                    ));
+                }
+                self.engine.delete_container(container.id).await?;
+                Ok(Answer::new(204))
+            }
+            _ => Err(no_such_verb()),
+        }
+    }
+
+    fn container_answer(&self, status: u16, resource: &Resource) -> Answer {
+        let answer = Answer::resource(status, &resource.json);
+        let view = self.engine.view();
+        // `_self` is `dbs/<rid>/colls/<rid>/`.
+        let link = resource.json["_self"].as_str().unwrap_or_default();
+        let database = link.split('/').nth(1).unwrap_or_default();
+        match address::container(&view, database, &resource.rid) {
+            Some(container) => described(answer, &view, &container),
+            None => answer,
+        }
+    }
+
+    /// Answers a request for the offers, or for one.
+    pub(super) async fn offers(
+        &self,
+        view: &View,
+        call: &Call,
+        rid: Option<&str>,
+    ) -> Result<Answer, Refusal> {
+        let Some(rid) = rid else {
+            return match *call.method() {
+                Method::GET => page(call, "", "Offers", view.offers()),
+                Method::POST if is_query(&call.request) => {
+                    query(call, "", "Offers", &view.offers())
+                }
+                _ => Err(no_such_verb()),
+            };
+        };
+        let offer = match *call.method() {
+            Method::GET => {
+                let mut offers = view.offers().into_iter();
+                offers.find(|offer| offer.rid.eq_ignore_ascii_case(rid)).ok_or_else(not_found)?
+            }
+            Method::PUT => {
+                let offer = self.engine.replace_offer(rid, &call.value()?).await?;
+                self.split_for(&offer.json).await;
+                offer
+            }
+            _ => return Err(no_such_verb()),
+        };
+        let most = offer.json["content"]["offerAutopilotSettings"]["maxThroughput"].as_u64();
+        let least = most.map_or(MIN_THROUGHPUT_RU, |most| most / 10).max(MIN_THROUGHPUT_RU);
+        Ok(Answer::resource(200, &offer.json)
+            .header("x-ms-cosmos-min-throughput", &least.to_string())
+            .header("x-ms-offer-replace-pending", "false"))
+    }
+}
+
+impl Service {
+    /// Splits the physical partitions of a container until they have the throughput of its offer.
+    async fn split_for(&self, offer: &Value) {
+        // `resource` is `dbs/<rid>/colls/<rid>/`; that of a database has no partitions of its own.
+        let link: Vec<&str> =
+            offer["resource"].as_str().unwrap_or_default().trim_matches('/').split('/').collect();
+        let [_, database, _, container] = link[..] else { return };
+        let Some(container) = address::container(&self.engine.view(), database, container) else {
+            return;
+        };
+        let needed = usize::try_from(self.partitions(Some(&offer["content"]))).unwrap_or(1);
+        for _ in 0..needed {
+            let mut partitions = self.engine.view().partitions(container.id);
+            if partitions.len() >= needed {
+                return;
+            }
+            // All are split before one of them is split again.
+            partitions.sort_by_key(|partition| partition.parents.len());
+            let mut is_split = false;
+            for partition in partitions {
+                // One with a single logical partition stays as it is.
+                if self.engine.split(container.id, partition.id).await.is_ok() {
+                    is_split = true;
+                    break;
+                }
+            }
+            if !is_split {
+                return;
+            }
+        }
+    }
+}
+
+/// Answers a request for the physical partitions. An SDK reads them until the answer is 304, and keeps them.
+pub(super) fn ranges(view: &View, call: &Call, container: &Container) -> Answer {
+    let partitions = view.partitions(container.id);
+    let newest = partitions.iter().map(|partition| partition.id).max();
+    let etag = format!("\"{}\"", newest.unwrap_or_default().saturating_add(1));
+    let rid = container.rid();
+    let link = container.definition.json["_self"].as_str().unwrap_or_default();
+    let time = &container.definition.json["_ts"];
+    let count = u32::try_from(partitions.len().max(1)).unwrap_or(u32::MAX);
+    let answer = if call.header(name::IF_NONE_MATCH) == Some(&etag) {
+        Answer::new(304).count(0)
+    } else {
+        let all: Vec<String> = partitions
+            .iter()
+            .map(|partition| {
+                let parents: Vec<String> =
+                    partition.parents.iter().map(ToString::to_string).collect();
+                json!({
+                    "_rid": rid,
+                    "id": partition.id.to_string(),
+                    "_etag": etag,
+                    "minInclusive": hex(&partition.range.from),
+                    "maxExclusive": hex(&partition.range.until),
+                    "ridPrefix": partition.id,
+                    "_self": format!("{link}pkranges/{}/", partition.id),
+                    "throughputFraction": 1.0 / f64::from(count),
+                    "status": "online",
+                    "parents": parents,
+                    "_ts": time,
+                    "_lsn": partition.lsn,
+                })
+                .to_string()
+            })
+            .collect();
+        Answer::feed(rid, "PartitionKeyRanges", &all)
+    };
+    answer.etag(&etag)
+}
+
+/// Answers a request for the conflicts: a single region for writing has none.
+pub(super) fn conflicts(
+    call: &Call,
+    container: &Container,
+    id: Option<&str>,
+) -> Result<Answer, Refusal> {
+    match (call.method(), id) {
+        (&Method::GET, None) => Ok(Answer::feed::<&str>(container.rid(), "Conflicts", &[])),
+        (&Method::POST, None) if is_query(&call.request) => {
+            if call.key()?.is_none() && !call.is(name::ALLOWS_ALL) {
+                return Err(super::query::crosses_partitions());
+            }
+            Ok(Answer::feed::<&str>(container.rid(), "Conflicts", &[]))
+        }
+        _ => Err(not_found()),
+    }
+}
+
+/// Returns the number and the size of the items of each physical partition.
+fn statistics(view: &View, container: ContainerId) -> Value {
+    let partitions = view.partitions(container).into_iter().map(|partition| {
+        let sizes = view.scan(container, &partition.range, None).map(|item| item.body.len());
+        let (count, bytes) = sizes.fold((0_u64, 0_usize), |(count, bytes), size| {
+            (count.saturating_add(1), bytes.saturating_add(size))
+        });
+        json!({
+            "id": partition.id.to_string(),
+            "sizeInKB": bytes.div_ceil(1_024),
+            "documentCount": count,
+            "sampledDistinctPartitionKeyCount": 0,
+            "partitionKeys": [],
+        })
+    });
+    partitions.collect()
+}
+
+/// Adds what an SDK reads besides the definition of a container.
+fn described(answer: Answer, view: &View, container: &Container) -> Answer {
+    let partitions = view.partitions(container.id);
+    let tokens: Vec<String> =
+        partitions.iter().map(|one| format!("{}:-1#{}", one.id, one.lsn)).collect();
+    answer
+        .owner(&container.path(), container.rid())
+        .header("x-ms-session-token", &tokens.join(","))
+        .header("x-ms-documentdb-collection-index-transformation-progress", "100")
+        .header(
+            "x-ms-resource-quota",
+            "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;",
+        )
+        .header(
+            "x-ms-resource-usage",
+            "documentSize=0;documentsSize=0;documentsCount=0;collectionSize=0;",
+        )
+}
+
+/// Returns a resource, or 304 if the request knows this version.
+fn unless_known(call: &Call, json: &Value) -> Answer {
+    match (call.header(name::IF_NONE_MATCH), json["_etag"].as_str()) {
+        (Some(known), Some(etag)) if known == etag => Answer::new(304).etag(etag),
+        _ => Answer::resource(200, json),
+    }
+}
+
+/// Returns the page of a list. Its continuation is the number of resources before it.
+fn page(call: &Call, rid: &str, list: &str, all: Vec<Resource>) -> Result<Answer, Refusal> {
+    let all: Vec<String> = all.into_iter().map(|resource| resource.json.to_string()).collect();
+    cut(call, rid, list, &all)
+}
+
+fn cut<T: AsRef<[u8]>>(call: &Call, rid: &str, list: &str, all: &[T]) -> Result<Answer, Refusal> {
+    let begin = match call.header(name::CONTINUATION) {
+        None => 0,
+        Some(token) => token.parse().map_err(|_| bad_continuation())?,
+    };
+    let most = call.max_items()?.and_then(|most| usize::try_from(most).ok());
+    let rest = all.get(begin..).unwrap_or_default();
+    let count = most.unwrap_or(rest.len()).min(rest.len());
+    let answer = Answer::feed(rid, list, rest.get(..count).unwrap_or_default());
+    let next = (count < rest.len()).then(|| begin.saturating_add(count).to_string());
+    Ok(answer.continuation(next.as_deref()))
+}
+
+/// Returns the resources that a query finds.
+fn query(call: &Call, rid: &str, list: &str, all: &[Resource]) -> Result<Answer, Refusal> {
+    let (text, parameters) = super::query::text(&call.json()?)?;
+    let query = Prepared::new(&text, parameters)?;
+    let mut found = Vec::new();
+    for resource in all {
+        let item = Json::parse(resource.json.to_string().as_bytes())?;
+        for row in query.rows(&item)? {
+            if let Some(result) = row.result {
+                let mut text = Vec::new();
+                result.write(&mut text);
+                found.push(text);
+            }
+        }
+    }
+    cut(call, rid, list, &found)
+}
+
+/// Returns the throughput that a request asks for: the `content` of an offer.
+fn throughput(call: &Call) -> Result<Option<Value>, Refusal> {
+    let bad = |text: &str| Refusal::new(400, format!("The throughput '{text}' is malformed."));
+    let manual = call.header("x-ms-offer-throughput");
+    let autopilot = call.header("x-ms-cosmos-offer-autopilot-settings");
+    match (manual, autopilot) {
+        (None, None) => Ok(None),
+        (Some(_), Some(_)) => Err(Refusal::new(
+            400,
+            "x-ms-offer-throughput and x-ms-cosmos-offer-autopilot-settings cannot both be given.",
+        )),
+        (Some(text), None) => {
+            let throughput: u64 = text.trim().parse().map_err(|_| bad(text))?;
+            Ok(Some(json!({"offerThroughput": throughput})))
+        }
+        (None, Some(text)) => {
+            let settings: Value = serde_json::from_str(text).map_err(|_| bad(text))?;
+            Ok(Some(json!({"offerAutopilotSettings": settings})))
+        }
+    }
+}
+
+pub(super) fn no_such_verb() -> Refusal {
+    Refusal::new(405, "The requested verb is not supported.")
+}

@@ -1,0 +1,146 @@
+//! The part of a container that a request is for, and its session token.
+
+use super::{
+    address::Container,
+    call::{Call, name},
+};
+use crate::{
+    Refusal,
+    engine::{EpkRange, Lsn, Partition, View},
+    json::Json,
+};
+
+/// A part of the hash space, and the physical partitions in which it lies.
+#[derive(Debug)]
+pub(super) struct Scope {
+    pub(super) range: EpkRange,
+    pub(super) partitions: Vec<Partition>,
+    /// The partition key, or the prefix, that the request names.
+    pub(super) key: Option<Json>,
+}
+
+impl Scope {
+    /// Returns the part that the headers name: a partition key or a prefix, a physical partition, a range, or all.
+    pub(super) fn new(view: &View, container: &Container, call: &Call) -> Result<Self, Refusal> {
+        let mut partitions = view.partitions(container.id);
+        let mut range = EpkRange { from: Vec::new(), until: vec![0xff] };
+        // Some SDKs write the `_rid` of the container before the number.
+        if let Some(id) = call.header(name::RANGE).and_then(|id| id.rsplit(',').next()) {
+            partitions.retain(|partition| partition.id.to_string() == id);
+            let Some(partition) = partitions.first() else { return Err(gone()) };
+            range = partition.range.clone();
+        }
+        let key = call.key()?;
+        if let Some(key) = &key {
+            let of_key = view.range_of(container.id, key)?;
+            range = if partitions.len() == 1 { within(&range, &of_key) } else { of_key };
+        }
+        let bound = |name: &str| call.header(name).map(epk).transpose();
+        if let Some(from) = bound("x-ms-start-epk")? {
+            range.from = range.from.max(from);
+        }
+        if let Some(until) = bound("x-ms-end-epk")? {
+            range.until = range.until.min(until);
+        }
+        partitions.retain(|partition| overlap(&partition.range, &range));
+        Ok(Self { range, partitions, key })
+    }
+
+    /// Returns the physical partition of a partition key.
+    pub(super) fn of_key(view: &View, container: &Container, key: Json) -> Result<Self, Refusal> {
+        let range = view.range_of(container.id, &key)?;
+        let mut partitions = view.partitions(container.id);
+        partitions.retain(|partition| overlap(&partition.range, &range));
+        Ok(Self { range, partitions, key: Some(key) })
+    }
+
+    /// Leaves the part within a range.
+    pub(super) fn narrow(&mut self, range: &EpkRange) {
+        self.range = within(&self.range, range);
+        self.partitions.retain(|partition| overlap(&partition.range, range));
+    }
+
+    /// Returns the parts of the range that are in one physical partition each.
+    pub(super) fn parts(&self) -> Vec<EpkRange> {
+        self.partitions.iter().map(|partition| within(&partition.range, &self.range)).collect()
+    }
+
+    /// Checks that the state is not older than the session token of the request. A token of a physical partition that
+    /// is gone says nothing about the others.
+    pub(super) fn check_session(&self, call: &Call) -> Result<(), Refusal> {
+        let eventual = ["Eventual", "ConsistentPrefix"];
+        let level = call.header("x-ms-consistency-level").unwrap_or_default();
+        let Some(tokens) = call.header(name::SESSION) else { return Ok(()) };
+        for token in tokens.split(',').filter(|token| !token.is_empty()) {
+            let Some((id, lsn)) = parse_token(token) else {
+                let message = format!("The session token '{token}' is malformed.");
+                return Err(Refusal::new(400, message));
+            };
+            let is_newer = |one: &Partition| one.id == id && one.lsn < lsn;
+            if self.partitions.iter().any(is_newer) && !eventual.contains(&level) {
+                let text = "The read/write session is not available for the input session token.";
+                return Err(Refusal::new(404, text).with_sub_status(1002));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the token of a physical partition: `0:5`, `0:-1#5` or `0:1#5#3=4`.
+fn parse_token(token: &str) -> Option<(u32, Lsn)> {
+    let (id, vector) = token.trim().split_once(':')?;
+    let mut parts = vector.split('#');
+    let first = parts.next()?;
+    let lsn = parts.next().unwrap_or(first);
+    // -1 is what a container without a write has.
+    Some((id.parse().ok()?, lsn.parse::<i64>().ok()?.try_into().unwrap_or(0)))
+}
+
+/// Returns the refusal of a physical partition that was split or merged: SDKs read the partitions again.
+pub(super) fn gone() -> Refusal {
+    let text = "The requested partition key range is gone: it was split or merged. Read the partition key ranges again.";
+    Refusal::new(410, text).with_sub_status(1002)
+}
+
+pub(super) fn overlap(one: &EpkRange, other: &EpkRange) -> bool {
+    one.from < other.until && other.from < one.until
+}
+
+pub(super) fn within(one: &EpkRange, other: &EpkRange) -> EpkRange {
+    EpkRange {
+        from: one.from.clone().max(other.from.clone()),
+        until: one.until.clone().min(other.until.clone()),
+    }
+}
+
+/// Reads an effective partition key in hexadecimal digits.
+pub(super) fn epk(text: &str) -> Result<Vec<u8>, Refusal> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|it| u8::try_from(it).ok());
+    let pairs = text.as_bytes().chunks(2);
+    let bytes = pairs.map(|pair| match pair {
+        [high, low] => Some(digit(high)? << 4 | digit(low)?),
+        _ => None,
+    });
+    bytes.collect::<Option<_>>().ok_or_else(|| {
+        Refusal::new(400, format!("The effective partition key '{text}' is malformed."))
+    })
+}
+
+/// Returns the next effective partition key of the same length.
+pub(super) fn successor(epk: &[u8]) -> Vec<u8> {
+    let mut next = epk.to_vec();
+    for byte in next.iter_mut().rev() {
+        *byte = byte.wrapping_add(1);
+        if *byte != 0 {
+            break;
+        }
+    }
+    next
+}
+
+/// Writes an effective partition key in hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let nibbles = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    nibbles.map(|nibble| char::from(DIGITS[usize::from(nibble)])).collect()
+}

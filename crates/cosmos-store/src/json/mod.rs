@@ -1,0 +1,306 @@
+//! JSON values as the service holds them: numbers are doubles, and properties keep their order.
+
+use std::fmt::{Formatter, Result as Written};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::{Map, Number, Value};
+
+use crate::Refusal;
+
+mod binary;
+#[cfg(test)]
+pub(crate) mod tests;
+
+/// A whole number below this is written without a fraction: doubles hold each of them exactly.
+const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// A value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Json {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number, never infinite or NaN.
+    Number(f64),
+    /// A text.
+    Text(Box<str>),
+    /// An array.
+    Array(Vec<Json>),
+    /// An object: its properties in their order. Of two with one name, the last one counts.
+    Object(Vec<(Box<str>, Json)>),
+}
+
+impl Json {
+    /// Reads text JSON, or the binary JSON of the SDKs (its first byte is 0x80).
+    ///
+    /// # Errors
+    /// 400 for anything else, and for more than 128 levels.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Refusal> {
+        match bytes.first() {
+            Some(&binary::PREAMBLE) => binary::read(bytes).ok_or_else(|| {
+                Refusal::new(400, "The input content is invalid: it is no binary JSON.")
+            }),
+            _ => serde_json::from_slice(bytes).map_err(|error| invalid(&error)),
+        }
+    }
+
+    /// Reads an object in text JSON, but only these properties of it: the others are skipped, which is several
+    /// times faster than reading them.
+    ///
+    /// # Errors
+    /// As [`Json::parse`].
+    pub fn parse_only(bytes: &[u8], names: &[&str]) -> Result<Self, Refusal> {
+        let mut reader = serde_json::Deserializer::from_slice(bytes);
+        let read = reader.deserialize_map(Only(names)).and_then(|read| reader.end().map(|()| read));
+        read.map_err(|error| invalid(&error))
+    }
+
+    /// Returns a property of an object.
+    pub fn get(&self, name: &str) -> Option<&Self> {
+        let Self::Object(properties) = self else { return None };
+        properties.iter().rfind(|(found, _)| &**found == name).map(|(_, value)| value)
+    }
+
+    /// Appends the value as text JSON. A whole number below 2^53 has neither fraction nor exponent.
+    pub fn write(&self, to: &mut Vec<u8>) {
+        match self {
+            Self::Null => to.extend_from_slice(b"null"),
+            Self::Bool(true) => to.extend_from_slice(b"true"),
+            Self::Bool(false) => to.extend_from_slice(b"false"),
+            Self::Number(number) => write(to, &self::number(*number)),
+            Self::Text(text) => write(to, text),
+            Self::Array(all) => {
+                to.push(b'[');
+                for (n, value) in all.iter().enumerate() {
+                    if n > 0 {
+                        to.push(b',');
+                    }
+                    value.write(to);
+                }
+                to.push(b']');
+            }
+            Self::Object(properties) => {
+                to.push(b'{');
+                for (n, (name, value)) in properties.iter().enumerate() {
+                    if n > 0 {
+                        to.push(b',');
+                    }
+                    write(to, name);
+                    to.push(b':');
+                    value.write(to);
+                }
+                to.push(b'}');
+            }
+        }
+    }
+
+    /// Creates a text.
+    pub fn text(text: impl Into<Box<str>>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// Returns the text of a text.
+    pub fn as_str(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// Returns a number.
+    pub fn as_f64(&self) -> Option<f64> {
+        if let Self::Number(number) = self { Some(*number) } else { None }
+    }
+
+    /// Returns the elements of an array.
+    pub fn as_array(&self) -> Option<&[Self]> {
+        if let Self::Array(all) = self { Some(all) } else { None }
+    }
+
+    /// Returns about how many bytes the value takes in memory.
+    pub(crate) fn size(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::Null | Self::Bool(_) | Self::Number(_) => 0,
+                Self::Text(text) => text.len(),
+                Self::Array(all) => all.iter().map(Self::size).sum(),
+                Self::Object(all) => {
+                    all.iter().map(|(name, value)| name.len() + 16 + value.size()).sum()
+                }
+            }
+    }
+}
+
+/// Appends what serde_json makes of a value; writing to memory does not fail.
+fn write<T: serde::Serialize + ?Sized>(to: &mut Vec<u8>, value: &T) {
+    let _ = serde_json::to_writer(to, value);
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "below 2^53")]
+fn number(number: f64) -> Number {
+    if number.fract() == 0.0 && number.abs() < MAX_WHOLE {
+        return (number as i64).into();
+    }
+    Number::from_f64(number).unwrap_or_else(|| 0.into())
+}
+
+fn invalid(error: &serde_json::Error) -> Refusal {
+    Refusal::new(
+        400,
+        format!("The input content is invalid because the JSON is malformed: {error}"),
+    )
+}
+
+impl std::fmt::Display for Json {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Written {
+        let mut text = Vec::new();
+        self.write(&mut text);
+        f.write_str(&String::from_utf8_lossy(&text))
+    }
+}
+
+impl From<Value> for Json {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Bool(value),
+            Value::Number(number) => Self::Number(number.as_f64().unwrap_or_default()),
+            Value::String(text) => Self::Text(text.into()),
+            Value::Array(all) => Self::Array(all.into_iter().map(Self::from).collect()),
+            Value::Object(all) => Self::Object(
+                all.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            ),
+        }
+    }
+}
+
+impl From<&Value> for Json {
+    fn from(value: &Value) -> Self {
+        value.clone().into()
+    }
+}
+
+impl From<Json> for Value {
+    fn from(value: Json) -> Self {
+        match value {
+            Json::Null => Self::Null,
+            Json::Bool(value) => Self::Bool(value),
+            Json::Number(number) => Self::Number(self::number(number)),
+            Json::Text(text) => Self::String(text.into()),
+            Json::Array(all) => Self::Array(all.into_iter().map(Self::from).collect()),
+            Json::Object(all) => {
+                let all = all.into_iter().map(|(name, value)| (name.into(), value.into()));
+                Self::Object(all.collect::<Map<_, _>>())
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        reader.deserialize_any(Any)
+    }
+}
+
+struct Any;
+
+#[allow(clippy::cast_precision_loss, reason = "the numbers of the service are doubles")]
+impl<'de> Visitor<'de> for Any {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> Written {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
+        Ok(Json::Bool(value))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Json, E> {
+        Ok(Json::Number(number as f64))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Json, E> {
+        Ok(Json::Number(number as f64))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Json, E> {
+        Ok(Json::Number(number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Json, E> {
+        Ok(Json::text(text))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Json, E> {
+        Ok(Json::text(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Json, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = all.next_element()? {
+            values.push(value);
+        }
+        Ok(Json::Array(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<Json, A::Error> {
+        let mut properties = Vec::new();
+        while let Some(property) = all.next_entry()? {
+            properties.push(property);
+        }
+        Ok(Json::Object(properties))
+    }
+}
+
+/// Reads these properties of an object.
+struct Only<'n>(&'n [&'n str]);
+
+impl<'de> Visitor<'de> for Only<'_> {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> Written {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<Json, A::Error> {
+        let mut properties = Vec::with_capacity(self.0.len());
+        while let Some(name) = all.next_key_seed(NameOf(self.0))? {
+            match name {
+                Some(name) => properties.push((Box::from(name), all.next_value()?)),
+                None => {
+                    all.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(Json::Object(properties))
+    }
+}
+
+/// Finds the name of a property among these, without a copy of it.
+struct NameOf<'n>(&'n [&'n str]);
+
+impl<'de, 'n> DeserializeSeed<'de> for NameOf<'n> {
+    type Value = Option<&'n str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        reader.deserialize_str(self)
+    }
+}
+
+impl<'n> Visitor<'_> for NameOf<'n> {
+    type Value = Option<&'n str>;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> Written {
+        f.write_str("the name of a property")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(self.0.iter().find(|known| **known == name).copied())
+    }
+}

@@ -1,0 +1,122 @@
+//! Where a page ends, as the text that a client sends with the request for the next one.
+
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use sha2::{Digest, Sha256};
+
+use crate::{Refusal, json::Json, sql::Prepared};
+
+/// The most bytes of a continuation: it has to fit into a header. The values of ORDER BY are in it.
+const MAX_BYTES: usize = 6_000;
+
+/// The end of a page.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Continuation {
+    /// The place of the last item, in the order of a scan; empty before the first item.
+    pub place: Vec<u8>,
+    /// The place of the item before, if the last one is not done.
+    pub before: Vec<u8>,
+    /// The values of ORDER BY of the last item.
+    pub order: Vec<Option<Json>>,
+    /// The results of the last item that were returned or skipped; `None` if it is done.
+    pub n_rows: Option<usize>,
+    /// The results that OFFSET still skips.
+    pub skip: u64,
+    /// The results that TOP and LIMIT still allow.
+    pub left: Option<u64>,
+    /// The results that were returned, of a query whose results are made of all items.
+    pub n_results: u64,
+}
+
+impl Continuation {
+    /// Reads a continuation of a query.
+    ///
+    /// # Errors
+    /// 400 for anything else.
+    pub(super) fn read(text: &str, query: &Prepared) -> Result<Self, Refusal> {
+        Self::parse(text, query).ok_or_else(|| Refusal::new(400, "Invalid Continuation Token"))
+    }
+
+    fn parse(text: &str, query: &Prepared) -> Option<Self> {
+        if text.len() > 2 * MAX_BYTES {
+            return None;
+        }
+        let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
+        let Json::Array(parts) = Json::parse(&bytes).ok()? else { return None };
+        let [
+            Json::Text(hash),
+            Json::Text(place),
+            Json::Text(before),
+            Json::Array(order),
+            counts @ ..,
+        ] = parts.as_slice()
+        else {
+            return None;
+        };
+        if **hash != *query_hash(query) {
+            return None;
+        }
+        let count = |value: &Json| match value {
+            Json::Null => Some(None),
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a whole number of 48 bits"
+            )]
+            Json::Number(number) if (0.0..2e14).contains(number) => Some(Some(*number as u64)),
+            _ => None,
+        };
+        let [n_rows, skip, left, n_results] = counts else { return None };
+        let optional = |value: &Json| match value {
+            Json::Array(values) if values.len() < 2 => Some(values.first().cloned()),
+            _ => None,
+        };
+        Some(Self {
+            place: BASE64_URL_SAFE_NO_PAD.decode(&**place).ok()?,
+            before: BASE64_URL_SAFE_NO_PAD.decode(&**before).ok()?,
+            order: order.iter().map(optional).collect::<Option<_>>()?,
+            n_rows: count(n_rows)?.map(usize::try_from).transpose().ok()?,
+            skip: count(skip)??,
+            left: count(left)?,
+            n_results: count(n_results)??,
+        })
+    }
+
+    /// Writes the continuation of a query.
+    ///
+    /// # Errors
+    /// 400 if the values of ORDER BY are too long for a header.
+    pub(super) fn write(&self, query: &Prepared) -> Result<String, Refusal> {
+        #[allow(clippy::cast_precision_loss, reason = "a whole number of 48 bits")]
+        let count =
+            |count: Option<u64>| count.map_or(Json::Null, |count| Json::Number(count as f64));
+        let order = self.order.iter().map(|value| Json::Array(value.iter().cloned().collect()));
+        let parts = Json::Array(vec![
+            Json::Text(query_hash(query).into()),
+            Json::Text(BASE64_URL_SAFE_NO_PAD.encode(&self.place).into()),
+            Json::Text(BASE64_URL_SAFE_NO_PAD.encode(&self.before).into()),
+            Json::Array(order.collect()),
+            count(self.n_rows.map(|n| n as u64)),
+            count(Some(self.skip)),
+            count(self.left),
+            count(Some(self.n_results)),
+        ]);
+        let mut bytes = Vec::new();
+        parts.write(&mut bytes);
+        if bytes.len() > MAX_BYTES {
+            let message = "The values of ORDER BY are too long for a continuation token.";
+            return Err(Refusal::new(400, message));
+        }
+        Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
+    }
+}
+
+/// Returns a text that differs between queries, and between the values of their parameters.
+fn query_hash(query: &Prepared) -> String {
+    let mut bytes = query.query.to_string().into_bytes();
+    for (name, value) in &query.parameters {
+        bytes.extend(name.as_bytes());
+        value.write(&mut bytes);
+    }
+    let hash = Sha256::digest(bytes);
+    BASE64_URL_SAFE_NO_PAD.encode(hash.get(..9).unwrap_or_default())
+}

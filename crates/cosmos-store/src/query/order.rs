@@ -1,0 +1,148 @@
+//! The order of a query, and where in it a page begins.
+
+use std::cmp::Ordering;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+
+use super::{
+    Path, ResumeFilter,
+    access::number,
+    container::{self, Policy},
+    continuation::Continuation,
+};
+use crate::{
+    Refusal,
+    engine::{Definition, Item},
+    json::Json,
+    sql::{Prepared, order},
+};
+
+/// The order of a query.
+#[derive(Default)]
+pub(super) struct Order {
+    /// The paths of ORDER BY, and true for those in descending order.
+    pub paths: Vec<(Path, bool)>,
+    /// True for a computed property, which no index has.
+    pub is_computed: bool,
+    /// True for an order by a distance.
+    pub is_by_distance: bool,
+}
+
+impl Order {
+    /// Returns the order of a query, whose names have been resolved in `resolved`.
+    ///
+    /// # Errors
+    /// 400 for an order that no index of the policy has.
+    pub(super) fn new(
+        query: &Prepared,
+        resolved: &Prepared,
+        definition: &Definition,
+        policy: &Policy,
+    ) -> Result<Self, Refusal> {
+        let tree = &query.query;
+        if query.is_grouped() {
+            return Ok(Self::default());
+        }
+        if container::is_by_distance(tree) {
+            let directions = resolved.descending().into_iter();
+            return Ok(Self {
+                paths: directions.map(|descending| (Path::new(), descending)).collect(),
+                is_by_distance: true,
+                ..Self::default()
+            });
+        }
+        let paths = container::order_paths(tree)?;
+        let is_computed = paths.iter().any(|(path, _)| container::is_computed(path, definition));
+        if !is_computed {
+            policy.check_order(&paths)?;
+        }
+        Ok(Self { paths, is_computed, is_by_distance: false })
+    }
+
+    /// Compares the places of two items; without a number, those of their values.
+    pub(super) fn compare(
+        &self,
+        one: (&[Option<Json>], u64),
+        other: (&[Option<Json>], Option<u64>),
+    ) -> Ordering {
+        let direct = |n: usize, compared: Ordering| match self.paths.get(n) {
+            Some((_, true)) => compared.reverse(),
+            _ => compared,
+        };
+        let values = one.0.iter().zip(other.0).enumerate();
+        let values = values.map(|(n, (one, other))| direct(n, order(one.as_ref(), other.as_ref())));
+        let rids = other.1.map_or(Ordering::Equal, |rid| direct(0, one.1.cmp(&rid)));
+        values.fold(Ordering::Equal, Ordering::then).then(rids)
+    }
+
+    /// Returns true if the place of an item is before the begin of a page.
+    pub(super) fn is_before(
+        &self,
+        from: Option<&Begin>,
+        order: &[Option<Json>],
+        item: &Item,
+    ) -> bool {
+        from.is_some_and(|from| {
+            match self.compare((order, number(&item.place)), (&from.order, from.rid)) {
+                Ordering::Less => true,
+                Ordering::Equal => !from.is_included,
+                Ordering::Greater => false,
+            }
+        })
+    }
+
+    /// Returns where the page begins: where the one before has ended, or where an SDK says that it goes on.
+    ///
+    /// # Errors
+    /// 400 if that has another number of values.
+    pub(super) fn begin(
+        &self,
+        start: &Continuation,
+        resume: Option<&ResumeFilter>,
+    ) -> Result<Option<Begin>, Refusal> {
+        let invalid = || Refusal::new(400, "Invalid Continuation Token");
+        let from = if start.place.is_empty() {
+            let Some(resume) = resume else { return Ok(None) };
+            // An empty array stands for undefined; a hash of an object or array is not supported.
+            let value = |value: &Json| match value {
+                Json::Array(values) if values.is_empty() => Ok(None),
+                Json::Array(_) | Json::Object(_) => Err(invalid()),
+                value => Ok(Some(value.clone())),
+            };
+            let rid = match &resume.rid {
+                Some(rid) => Some(rid_number(rid).ok_or_else(invalid)?),
+                None => None,
+            };
+            Begin {
+                order: resume.value.iter().map(value).collect::<Result<_, _>>()?,
+                rid,
+                is_included: !resume.exclude,
+            }
+        } else {
+            Begin {
+                order: start.order.clone(),
+                rid: Some(number(&start.place)),
+                is_included: start.n_rows.is_some(),
+            }
+        };
+        if from.order.len() != self.paths.len() {
+            return Err(invalid());
+        }
+        Ok(Some(from))
+    }
+}
+
+/// Where an ordered query goes on.
+pub(super) struct Begin {
+    pub order: Vec<Option<Json>>,
+    /// The number of the last item; `None` for all with these values.
+    pub rid: Option<u64>,
+    /// True if that item, or those items, still belong to the page.
+    pub is_included: bool,
+}
+
+/// Returns the number in the `_rid` of an item.
+fn rid_number(rid: &str) -> Option<u64> {
+    let bytes = BASE64_STANDARD.decode(rid.replace('-', "/")).ok()?;
+    bytes.last_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+}

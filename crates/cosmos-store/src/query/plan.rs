@@ -1,0 +1,378 @@
+//! The plan of a query over several partitions, as the gateway gives it to SDKs.
+//!
+//! An SDK asks each partition the rewritten query and merges the answers. The forms of the rewritten queries are those
+//! of the .NET SDK's baselines (`QueryPlanBaselineTests`): rows of ORDER BY come as `_rid`, `orderByItems`, `payload`;
+//! groups as `groupByItems`, `payload`; an aggregate as `{"item": …}`.
+
+use cosmos_model::sql::{Count, Expr, Logical, Query, Select, Values};
+use serde_json::{Map, Value, json};
+
+use super::{
+    container::{Policy, is_by_distance, resolved},
+    keys,
+};
+use crate::{
+    Refusal,
+    engine::{ContainerId, Definition, View},
+    sql::Prepared,
+};
+
+/// The text that an SDK replaces by the place where a partition goes on.
+const FILTER: &str = "({documentdb-formattableorderbyquery-filter})";
+
+/// Returns the plan as JSON: `partitionedQueryExecutionInfoVersion`, `queryInfo` with the query that each partition is
+/// to answer, and `queryRanges`.
+///
+/// # Errors
+/// 400 for a feature that the SDK does not say it supports (`x-ms-cosmos-supported-query-features`), and for what no
+/// SDK can merge: an aggregate within another expression.
+pub fn plan(
+    view: &View,
+    container: ContainerId,
+    query: &Prepared,
+    definition: &Definition,
+    supported_features: &str,
+) -> Result<Value, Refusal> {
+    let distinct_count = distinct_count(&query.query);
+    let asked = distinct_count.as_ref().map_or(&query.query, |(inner, _)| *inner);
+    let keys = keys::of_filter(view, container, asked, query, definition)?;
+    let mut plan = Plan {
+        query,
+        is_of_one_key: matches!(
+            keys.as_deref(),
+            Some([] | [keys::KeyRange { is_whole: true, .. }])
+        ),
+        needs: Vec::new(),
+        info: json!({
+            "distinctType": "None",
+            "top": null,
+            "offset": null,
+            "limit": null,
+            "orderBy": [],
+            "orderByExpressions": [],
+            "groupByExpressions": [],
+            "groupByAliases": [],
+            "aggregates": [],
+            "groupByAliasToAggregateType": {},
+            "rewrittenQuery": "",
+            "hasSelectValue": matches!(query.query.select, Select::Value(_)),
+            "dCountInfo": null,
+            "hasNonStreamingOrderBy": false,
+        }),
+    };
+    match distinct_count {
+        Some((inner, alias)) => {
+            plan.needs.push("DCount");
+            plan.info["distinctType"] = "Unordered".into();
+            plan.info["dCountInfo"] = json!({"dCountAlias": alias});
+            plan.info["rewrittenQuery"] = inner.to_string().into();
+        }
+        None => plan.fill(definition)?,
+    }
+    let supported: Vec<&str> = supported_features.split(',').map(str::trim).collect();
+    plan.needs.retain(|feature| !supported.contains(feature));
+    if plan.needs.contains(&"NonValueAggregate") {
+        let message = "Cross partition query only supports 'VALUE <AggregateFunc>' for aggregates.";
+        return Err(Refusal::new(400, message));
+    }
+    if !plan.needs.is_empty() {
+        let contained = plan.needs.iter().map(|feature| {
+            format!("\nQuery contained {feature}, which the calling client does not support.")
+        });
+        let message = format!(
+            "Query contains 1 or more unsupported features. Upgrade your SDK to a version that does support the \
+             requested features:{}",
+            contained.collect::<String>(),
+        );
+        return Err(Refusal::new(400, message));
+    }
+    Ok(json!({
+        "partitionedQueryExecutionInfoVersion": 2,
+        "queryInfo": plan.info,
+        "queryRanges": keys::to_json(keys.as_deref()),
+    }))
+}
+
+struct Plan<'a> {
+    query: &'a Prepared,
+    is_of_one_key: bool,
+    /// Features that the SDK has to support.
+    needs: Vec<&'static str>,
+    info: Value,
+}
+
+impl Plan<'_> {
+    fn fill(&mut self, definition: &Definition) -> Result<(), Refusal> {
+        let query = &self.query.query;
+        let columns = columns(&query.select);
+        let has_aggregate = columns.iter().any(|(_, column)| contains_aggregate(column));
+        let is_grouped = !query.group_by.is_empty();
+        if let Some(top) = self.query.top() {
+            self.needs.push("Top");
+            self.info["top"] = top.into();
+        }
+        if self.is_of_one_key && !has_aggregate && !is_grouped && !query.distinct {
+            // The one partition answers the query as it is.
+            return Ok(());
+        }
+        let composed = |(_, column): &(String, &Expr)| {
+            contains_aggregate(column) && aggregate(column).is_none()
+        };
+        if columns.iter().any(composed) {
+            if self.is_of_one_key {
+                self.info["top"] = Value::Null;
+                return Ok(());
+            }
+            let message = "Compositions of aggregates and other expressions are not allowed.";
+            return Err(Refusal::new(400, message));
+        }
+        let mut rewritten = None;
+        if query.distinct {
+            self.needs.push("Distinct");
+            self.info["distinctType"] =
+                if is_ordered_distinct(query) { "Ordered" } else { "Unordered" }.into();
+        }
+        if has_aggregate || is_grouped {
+            rewritten = Some(self.aggregated(query, &columns));
+        } else if !query.order_by.is_empty() {
+            rewritten = Some(self.ordered(query, definition, columns)?);
+        }
+        if let Some((offset, limit)) = self.query.offset_limit() {
+            self.needs.push("OffsetAndLimit");
+            self.info["offset"] = offset.into();
+            self.info["limit"] = limit.into();
+            let rewritten = rewritten.get_or_insert_with(|| query.clone());
+            let limit = Count::Literal(offset.saturating_add(limit));
+            rewritten.offset_limit = Some((Count::Literal(0), limit));
+        }
+        if has_aggregate || is_grouped || query.distinct {
+            // The limits count results after the merge.
+            if query.offset_limit.is_some() || query.top.is_some() {
+                let rewritten = rewritten.get_or_insert_with(|| query.clone());
+                rewritten.top = None;
+                rewritten.offset_limit = None;
+            }
+        }
+        self.info["rewrittenQuery"] =
+            rewritten.map(|query| query.to_string()).unwrap_or_default().into();
+        Ok(())
+    }
+
+    /// Aggregates and groups: `SELECT VALUE [{"item": …}]`, or `groupByItems` and `payload`.
+    fn aggregated(&mut self, query: &Query, columns: &[(String, &Expr)]) -> Query {
+        let mut rewritten = query.clone();
+        let mut n_aggregates = 0;
+        let mut payload = |(_, column): &(String, &Expr)| match aggregate(column) {
+            None => ((*column).clone(), None),
+            Some((name, argument)) => {
+                n_aggregates += 1;
+                (partial(name, argument), Some(aggregate_type(name)))
+            }
+        };
+        let payload = if let Select::Value(_) = query.select {
+            let (payload, kind) = columns.first().map_or((Expr::Undefined, None), &mut payload);
+            self.info["aggregates"] = kind.into_iter().collect();
+            if kind.is_some() { Expr::Array(vec![payload]) } else { payload }
+        } else {
+            let mut types = Map::new();
+            let payloads = columns.iter().map(|column| {
+                let (payload, kind) = payload(column);
+                types.insert(column.0.clone(), kind.into());
+                (column.0.clone(), payload)
+            });
+            let payload = Expr::Object(payloads.collect());
+            self.info["groupByAliases"] = columns.iter().map(|(name, _)| name.as_str()).collect();
+            self.info["groupByAliasToAggregateType"] = types.into();
+            payload
+        };
+        let kinds = columns.iter().filter_map(|(_, column)| Some(aggregate(column)?.0));
+        self.needs.extend(kinds.filter_map(|name| match name {
+            "COUNTIF" => Some("CountIf"),
+            "MAKELIST" | "MAKESET" => Some("ListAndSetAggregate"),
+            _ => None,
+        }));
+        if n_aggregates > 1 {
+            self.needs.push("MultipleAggregates");
+        } else if n_aggregates == 1 {
+            self.needs.push("Aggregate");
+        }
+        let payload_column = |payload| (payload, Some("payload".to_owned()));
+        if query.group_by.is_empty() {
+            rewritten.select = if let Select::Value(_) = query.select {
+                Select::Value(payload)
+            } else {
+                self.needs.push("NonValueAggregate");
+                Select::List(vec![payload_column(payload)])
+            };
+        } else {
+            self.needs.push("GroupBy");
+            self.info["groupByExpressions"] =
+                query.group_by.iter().map(ToString::to_string).collect();
+            let items = Expr::Array(query.group_by.iter().map(item).collect());
+            let items = (items, Some("groupByItems".to_owned()));
+            rewritten.select = Select::List(vec![items, payload_column(payload)]);
+        }
+        rewritten
+    }
+
+    /// ORDER BY: `_rid`, `orderByItems`, `payload`.
+    fn ordered(
+        &mut self,
+        query: &Query,
+        definition: &Definition,
+        columns: Vec<(String, &Expr)>,
+    ) -> Result<Query, Refusal> {
+        let Some(root) = query.root() else {
+            let message = "Order-by over correlated collections is not supported.";
+            return Err(Refusal::new(400, message));
+        };
+        self.needs.push("OrderBy");
+        if query.order_by.len() > 1 {
+            self.needs.push("MultipleOrderBy");
+        }
+        let resolved = resolved(self.query, definition, &Policy::new(definition))?;
+        let directions = resolved.as_ref().unwrap_or(self.query).descending().into_iter();
+        let name = |descending| if descending { "Descending" } else { "Ascending" };
+        self.info["orderBy"] = directions.map(name).collect();
+        self.info["orderByExpressions"] =
+            query.order_by.iter().map(|order| order.by.to_string()).collect();
+        if is_by_distance(query) {
+            self.needs.push("NonStreamingOrderBy");
+            self.info["hasNonStreamingOrderBy"] = true.into();
+        }
+        let root = Expr::Name(root.to_owned());
+        let rid = Expr::Member(Box::new(root.clone()), Box::new(Expr::Literal("_rid".into())));
+        let items = Expr::Array(query.order_by.iter().map(|order| item(&order.by)).collect());
+        let mut conditions: Vec<Expr> = query.filter.iter().cloned().collect();
+        conditions.push(Expr::Name(FILTER.to_owned()));
+        let payload = match &query.select {
+            Select::All => root,
+            Select::Value(value) => {
+                conditions.push(Expr::Call("IS_DEFINED".to_owned(), vec![value.clone()]));
+                value.clone()
+            }
+            Select::List(_) => {
+                let columns = columns.into_iter();
+                Expr::Object(columns.map(|(name, column)| (name, column.clone())).collect())
+            }
+        };
+        let filter = match <[Expr; 1]>::try_from(conditions) {
+            Ok([filter]) => filter,
+            Err(conditions) => Expr::Logical(Logical::And, conditions),
+        };
+        Ok(Query {
+            distinct: false,
+            select: Select::List(vec![
+                (rid, None),
+                (items, Some("orderByItems".to_owned())),
+                (payload, Some("payload".to_owned())),
+            ]),
+            filter: Some(filter),
+            ..query.clone()
+        })
+    }
+}
+
+/// Returns the query whose different results are counted, and the name of the count:
+/// `SELECT COUNT(1) FROM (SELECT DISTINCT …)`.
+pub(super) fn distinct_count(query: &Query) -> Option<(&Query, String)> {
+    let [source] = query.from.as_slice() else { return None };
+    let Values::Query(inner) = &source.values else { return None };
+    let is_plain = |query: &Query| {
+        query.group_by.is_empty()
+            && query.order_by.is_empty()
+            && query.top.is_none()
+            && query.offset_limit.is_none()
+    };
+    let is_counted = !source.iterates && inner.distinct && is_plain(inner);
+    if !is_counted || !is_plain(query) || query.distinct || query.filter.is_some() {
+        return None;
+    }
+    let (name, count) = columns(&query.select).pop()?;
+    let ("COUNT", Expr::Literal(_)) = aggregate(count)? else { return None };
+    match &query.select {
+        Select::Value(_) => Some((inner, String::new())),
+        Select::List(list) if list.len() == 1 => Some((inner, name)),
+        _ => None,
+    }
+}
+
+/// Returns the columns of a result and their names; that of VALUE has none that counts.
+pub(super) fn columns(select: &Select) -> Vec<(String, &Expr)> {
+    let mut n_unnamed = 0;
+    let mut name = |expr: &Expr, alias: &Option<String>| match (alias, expr) {
+        (Some(alias), _) => alias.clone(),
+        (None, Expr::Name(name)) => name.clone(),
+        (None, Expr::Member(_, step)) if matches!(**step, Expr::Literal(Value::String(_))) => {
+            let Expr::Literal(Value::String(name)) = step.as_ref() else { return String::new() };
+            name.clone()
+        }
+        _ => {
+            n_unnamed += 1;
+            format!("${n_unnamed}")
+        }
+    };
+    match select {
+        Select::All => Vec::new(),
+        Select::Value(value) => vec![(String::new(), value)],
+        Select::List(list) => list.iter().map(|(expr, alias)| (name(expr, alias), expr)).collect(),
+    }
+}
+
+fn item(of: &Expr) -> Expr {
+    object([("item", of.clone())])
+}
+
+fn object<const N: usize>(properties: [(&str, Expr); N]) -> Expr {
+    Expr::Object(properties.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// Returns what a partition answers for an aggregate, from which the aggregate over all partitions can be made.
+fn partial(name: &str, argument: &Expr) -> Expr {
+    let call = |name: &str| Expr::Call(name.to_owned(), vec![argument.clone()]);
+    let count = || ("count", call("COUNT"));
+    match name {
+        "AVG" => object([("item", object([("sum", call("SUM")), count()]))]),
+        "MIN" | "MAX" => {
+            let of = object([(if name == "MIN" { "min" } else { "max" }, call(name)), count()]);
+            object([("item", call(name)), ("item2", of)])
+        }
+        name => object([("item", call(name))]),
+    }
+}
+
+/// Returns the name and the argument of an aggregate.
+fn aggregate(expr: &Expr) -> Option<(&str, &Expr)> {
+    let Expr::Call(name, arguments) = expr else { return None };
+    let [argument] = arguments.as_slice() else { return None };
+    (!aggregate_type(name).is_empty()).then_some((name, argument))
+}
+
+fn contains_aggregate(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.visit(&mut |part| found |= aggregate(part).is_some());
+    found
+}
+
+/// Returns the name that SDKs have for an aggregate; none for another function.
+fn aggregate_type(name: &str) -> &'static str {
+    match name {
+        "AVG" => "Average",
+        "COUNT" => "Count",
+        "COUNTIF" => "CountIf",
+        "MAKELIST" => "MakeList",
+        "MAKESET" => "MakeSet",
+        "MAX" => "Max",
+        "MIN" => "Min",
+        "SUM" => "Sum",
+        _ => "",
+    }
+}
+
+/// Returns true if equal results come one after the other: `SELECT DISTINCT VALUE c.a FROM c ORDER BY c.a`.
+fn is_ordered_distinct(query: &Query) -> bool {
+    match (&query.select, query.order_by.as_slice()) {
+        (Select::Value(value), [order]) => *value == order.by,
+        _ => false,
+    }
+}

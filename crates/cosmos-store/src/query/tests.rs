@@ -1,0 +1,118 @@
+//! Stories and properties of queries over an engine.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+mod pages;
+mod plans;
+
+use super::{
+    Page, PageRequest, ResumeFilter,
+    page::{LIMITS, Limits, page_within},
+    plan::plan,
+};
+use crate::{
+    Refusal,
+    engine::{ContainerId, Engine, EpkRange, ItemOperation, Name, Operation},
+    json::Json,
+    sql::Prepared,
+};
+
+/// A store with one container.
+struct World {
+    runtime: tokio::runtime::Runtime,
+    engine: Engine,
+    container: ContainerId,
+    limits: Limits,
+}
+
+impl World {
+    fn new(mut definition: Value) -> Self {
+        definition["id"] = "c".into();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let engine = Engine::open(None).expect("a store");
+        let container = runtime.block_on(async {
+            engine.create_database(&json!({"id": "d"}), None).await.expect("a database");
+            let created = engine.create_container(Name::Id("d"), &definition, 1, None).await;
+            created.expect("a container");
+            engine.view().container(Name::Id("d"), Name::Id("c")).expect("a container").0
+        });
+        Self { runtime, engine, container, limits: Limits { time: Duration::MAX, ..LIMITS } }
+    }
+
+    fn with_key(path: &str) -> Self {
+        Self::new(json!({"partitionKey": {"paths": [path], "kind": "Hash", "version": 2}}))
+    }
+
+    fn create(&self, item: &Value) {
+        let operation = ItemOperation {
+            operation: Operation::Create(item.clone().into()),
+            id: None,
+            if_match: None,
+            if_none_match: None,
+        };
+        let done = self.engine.transact(self.container, None, vec![operation]);
+        let done = self.runtime.block_on(done).expect("a transaction");
+        assert!(done.results.iter().all(Result::is_ok), "{:?}", done.results);
+    }
+
+    fn plan(&self, query: &str, parameters: &[(&str, Value)]) -> Result<Value, Refusal> {
+        let parameters = parameters
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), Json::from(value.clone())))
+            .collect();
+        let query = Prepared::new(query, parameters)?;
+        let view = self.engine.view();
+        let (_, definition) = view.container(Name::Id("d"), Name::Id("c")).expect("a container");
+        let features = "Aggregate, CompositeAggregate, Distinct, GroupBy, MultipleOrderBy, MultipleAggregates, \
+                        OffsetAndLimit, OrderBy, Top, NonValueAggregate, DCount, NonStreamingOrderBy, CountIf, \
+                        ListAndSetAggregate";
+        plan(&view, self.container, &query, &definition, features)
+    }
+
+    fn page(
+        &self,
+        query: &Prepared,
+        range: &EpkRange,
+        max_items: Option<u32>,
+        continuation: Option<&str>,
+        resume: Option<ResumeFilter>,
+    ) -> Result<Page, Refusal> {
+        let view = self.engine.view();
+        let (container, definition) =
+            view.container(Name::Id("d"), Name::Id("c")).expect("a container");
+        let request = PageRequest {
+            container,
+            definition: &definition,
+            range: range.clone(),
+            max_items,
+            continuation,
+            resume,
+        };
+        page_within(self.limits, &view, query, &request)
+    }
+
+    fn all(&self, query: &str) -> Result<Vec<Value>, Refusal> {
+        self.all_in(query, &everything())
+    }
+
+    fn all_in(&self, query: &str, range: &EpkRange) -> Result<Vec<Value>, Refusal> {
+        let query = Prepared::new(query, Vec::new())?;
+        let mut results = Vec::new();
+        let mut continuation = None;
+        loop {
+            let page = self.page(&query, range, Some(2), continuation.as_deref(), None)?;
+            results.extend(page.results);
+            continuation = page.continuation;
+            if continuation.is_none() {
+                break;
+            }
+        }
+        Ok(results.iter().map(|result| serde_json::from_slice(result).expect("JSON")).collect())
+    }
+}
+
+fn everything() -> EpkRange {
+    EpkRange { from: Vec::new(), until: vec![0xff] }
+}

@@ -1,0 +1,351 @@
+use serde_json::{Value, json};
+
+use super::World;
+use crate::{
+    engine::Name,
+    json::Json,
+    query::{keys::hex, plan::plan},
+    sql::{self, Prepared},
+};
+
+#[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
+fn plans_are_those_of_the_gateway() {
+    let filter = "{documentdb-formattableorderbyquery-filter}";
+    let world = World::with_key("/key");
+    // From `QueryPlanBaselineTests`: the query, what of its plan is not empty, the rewritten query, the number of keys.
+    let ordered = |by: &str| json!({"orderBy": ["Ascending"], "orderByExpressions": [by]});
+    let cases = [
+        ("SELECT * FROM c", json!({}), "", 0),
+        ("SELECT * FROM c WHERE c.key = \"x\" OR c.key = 'y'", json!({}), "", 2),
+        ("SELECT * FROM c WHERE c[\"key\"] IN (1, 2, 3) AND c.key > 1", json!({}), "", 3),
+        ("SELECT * FROM c WHERE c.key = 1 AND c.key = 2", json!({}), "", 0),
+        ("SELECT * FROM c WHERE c.key = []", json!({}), "", 0),
+        (
+            "SELECT VALUE AVG(c.blah) FROM c",
+            json!({"aggregates": ["Average"], "hasSelectValue": true}),
+            r#"SELECT VALUE [{"item": {"sum": SUM(c.blah), "count": COUNT(c.blah)}}] FROM c"#,
+            0,
+        ),
+        (
+            "SELECT VALUE MIN(c.blah) FROM c WHERE c.key = 1",
+            json!({"aggregates": ["Min"], "hasSelectValue": true}),
+            r#"SELECT VALUE [{"item": MIN(c.blah), "item2": {"min": MIN(c.blah), "count": COUNT(c.blah)}}]
+               FROM c WHERE (c.key = 1)"#,
+            1,
+        ),
+        (
+            "SELECT COUNT(c.blah) as count_blah, COUNT(c.blah) FROM c",
+            json!({
+                "groupByAliases": ["count_blah", "$1"],
+                "groupByAliasToAggregateType": {"count_blah": "Count", "$1": "Count"},
+            }),
+            r#"SELECT {"count_blah": {"item": COUNT(c.blah)}, "$1": {"item": COUNT(c.blah)}} AS payload FROM c"#,
+            0,
+        ),
+        (
+            "SELECT MAKELIST(c.blah) FROM c",
+            json!({"groupByAliases": ["$1"], "groupByAliasToAggregateType": {"$1": "MakeList"}}),
+            r#"SELECT {"$1": {"item": MAKELIST(c.blah)}} AS payload FROM c"#,
+            0,
+        ),
+        (
+            "SELECT c.name FROM c WHERE c.key = 5 GROUP BY c.name OFFSET 1 LIMIT 2",
+            json!({
+                "offset": 1,
+                "limit": 2,
+                "groupByExpressions": ["c.name"],
+                "groupByAliases": ["name"],
+                "groupByAliasToAggregateType": {"name": null},
+            }),
+            r#"SELECT [{"item": c.name}] AS groupByItems, {"name": c.name} AS payload
+               FROM c WHERE (c.key = 5) GROUP BY c.name"#,
+            1,
+        ),
+        (
+            "SELECT COUNTIF(c.valid) FROM c GROUP BY c.zipcode",
+            json!({
+                "groupByExpressions": ["c.zipcode"],
+                "groupByAliases": ["$1"],
+                "groupByAliasToAggregateType": {"$1": "CountIf"},
+            }),
+            r#"SELECT [{"item": c.zipcode}] AS groupByItems, {"$1": {"item": COUNTIF(c.valid)}} AS payload
+               FROM c GROUP BY c.zipcode"#,
+            0,
+        ),
+        (
+            "SELECT TOP 5 VALUE c.name FROM c GROUP BY c.name",
+            json!({"top": 5, "groupByExpressions": ["c.name"], "hasSelectValue": true}),
+            r#"SELECT [{"item": c.name}] AS groupByItems, c.name AS payload FROM c GROUP BY c.name"#,
+            0,
+        ),
+        (
+            "SELECT VALUE COUNT(1) FROM c WHERE c.key = 5 OFFSET 1 LIMIT 2",
+            json!({"offset": 1, "limit": 2, "aggregates": ["Count"], "hasSelectValue": true}),
+            r#"SELECT VALUE [{"item": COUNT(1)}] FROM c WHERE (c.key = 5)"#,
+            1,
+        ),
+        (
+            "SELECT DISTINCT * FROM c WHERE c.key = 5 OFFSET 1 LIMIT 2",
+            json!({"distinctType": "Unordered", "offset": 1, "limit": 2}),
+            "SELECT DISTINCT * FROM c WHERE (c.key = 5)",
+            1,
+        ),
+        ("SELECT DISTINCT c.blah FROM c", json!({"distinctType": "Unordered"}), "", 0),
+        (
+            "SELECT DISTINCT TOP 5 VALUE c.name FROM c",
+            json!({"distinctType": "Unordered", "top": 5, "hasSelectValue": true}),
+            "SELECT DISTINCT VALUE c.name FROM c",
+            0,
+        ),
+        (
+            "SELECT DISTINCT VALUE c.blah FROM c ORDER BY c.blah",
+            json!({
+                "distinctType": "Ordered",
+                "orderBy": ["Ascending"],
+                "orderByExpressions": ["c.blah"],
+                "hasSelectValue": true,
+            }),
+            r#"SELECT c._rid, [{"item": c.blah}] AS orderByItems, c.blah AS payload
+               FROM c WHERE ((FILTER) AND IS_DEFINED(c.blah)) ORDER BY c.blah"#,
+            0,
+        ),
+        (
+            "SELECT * FROM Root r ORDER BY r.blah",
+            ordered("r.blah"),
+            r#"SELECT r._rid, [{"item": r.blah}] AS orderByItems, r AS payload
+               FROM Root AS r WHERE (FILTER) ORDER BY r.blah"#,
+            0,
+        ),
+        (
+            "SELECT TOP 50 r[0] FROM r ORDER BY r[\"n\"], r.b DESC",
+            json!({
+                "top": 50,
+                "orderBy": ["Ascending", "Descending"],
+                "orderByExpressions": ["r.n", "r.b"],
+            }),
+            r#"SELECT TOP 50 r._rid, [{"item": r.n}, {"item": r.b}] AS orderByItems, {"$1": r[0]} AS payload
+               FROM r WHERE (FILTER) ORDER BY r.n, r.b DESC"#,
+            0,
+        ),
+        (
+            "SELECT VALUE r.a FROM r WHERE r.d = true ORDER BY r.b OFFSET 2 LIMIT 3",
+            json!({
+                "orderBy": ["Ascending"],
+                "orderByExpressions": ["r.b"],
+                "hasSelectValue": true,
+                "offset": 2,
+                "limit": 3,
+            }),
+            r#"SELECT r._rid, [{"item": r.b}] AS orderByItems, r.a AS payload
+               FROM r WHERE ((r.d = true) AND (FILTER) AND IS_DEFINED(r.a)) ORDER BY r.b OFFSET 0 LIMIT 5"#,
+            0,
+        ),
+        (
+            "SELECT * FROM Root r WHERE r.key = 'key' ORDER BY r.key OFFSET 1 LIMIT 2",
+            json!({}),
+            "",
+            1,
+        ),
+        ("SELECT TOP 5 * FROM c WHERE c.key = 5", json!({"top": 5}), "", 1),
+        (
+            "SELECT * FROM c OFFSET 1 LIMIT 2",
+            json!({"offset": 1, "limit": 2}),
+            "SELECT * FROM c OFFSET 0 LIMIT 3",
+            0,
+        ),
+        (
+            "SELECT COUNT(1) AS n FROM (SELECT DISTINCT VALUE c.a FROM c)",
+            json!({"distinctType": "Unordered", "dCountInfo": {"dCountAlias": "n"}}),
+            "SELECT DISTINCT VALUE c.a FROM c",
+            0,
+        ),
+        (
+            "SELECT TOP 10 c.title FROM c ORDER BY VectorDistance(c.embedding, [1, 2])",
+            json!({
+                "top": 10,
+                "orderBy": ["Descending"],
+                "orderByExpressions": ["VECTORDISTANCE(c.embedding, [1, 2])"],
+                "hasNonStreamingOrderBy": true,
+            }),
+            r#"SELECT TOP 10 c._rid, [{"item": VectorDistance(c.embedding, [1, 2])}] AS orderByItems,
+               {"title": c.title} AS payload
+               FROM c WHERE (FILTER) ORDER BY VectorDistance(c.embedding, [1, 2])"#,
+            0,
+        ),
+    ];
+    for (query, filled, rewritten, n_keys) in cases {
+        let plan = world.plan(query, &[]).unwrap_or_else(|error| panic!("{query}: {error}"));
+        assert_eq!(plan["partitionedQueryExecutionInfoVersion"], 2);
+        let mut expected = json!({
+            "distinctType": "None",
+            "top": null,
+            "offset": null,
+            "limit": null,
+            "orderBy": [],
+            "orderByExpressions": [],
+            "groupByExpressions": [],
+            "groupByAliases": [],
+            "aggregates": [],
+            "groupByAliasToAggregateType": {},
+            "hasSelectValue": false,
+            "dCountInfo": null,
+            "hasNonStreamingOrderBy": false,
+        });
+        for (name, value) in filled.as_object().expect("an object") {
+            expected[name] = value.clone();
+        }
+        let mut info = plan["queryInfo"].clone();
+        let text = info["rewrittenQuery"].take();
+        info.as_object_mut().expect("an object").remove("rewrittenQuery");
+        assert_eq!(info, expected, "{query}");
+        let text = text.as_str().expect("text");
+        assert_eq!(text.contains(filter), rewritten.contains("FILTER"), "{query}: {text}");
+        let tree = |text: &str| text.parse::<cosmos_model::sql::Query>();
+        if rewritten.is_empty() {
+            assert_eq!(text, "", "{query}");
+        } else {
+            let rewritten = rewritten.replace("FILTER", "@filter");
+            assert_eq!(tree(&text.replace(filter, "@filter")), tree(&rewritten), "{query}: {text}");
+        }
+        let ranges = plan["queryRanges"].as_array().expect("a list");
+        let is_of_keys = ranges
+            .iter()
+            .all(|range| range["isMaxInclusive"] == true && range["min"] == range["max"]);
+        match n_keys {
+            0 if query.contains("AND c.key = 2") => assert_eq!(ranges[0]["max"], "", "{query}"),
+            0 => assert_eq!(
+                plan["queryRanges"],
+                json!([{"min": "", "max": "FF", "isMinInclusive": true, "isMaxInclusive": false}]),
+                "{query}"
+            ),
+            n => assert_eq!((ranges.len(), is_of_keys), (n, true), "{query}: {ranges:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_plan_names_the_key_as_the_sdks_hash_it_and_binds_parameters() {
+    let world = World::with_key("/pk");
+    let parameters = [("@pk", json!("a")), ("@n", json!(7))];
+    let plan = world.plan("SELECT TOP @n * FROM c WHERE @pk = c.pk", &parameters).expect("a plan");
+    let view = world.engine.view();
+    let range = view.range_of(world.container, &Json::from(json!(["a"]))).expect("a range");
+    assert_eq!(plan["queryRanges"][0]["min"], hex(&range.from).as_str());
+    assert_eq!(plan["queryInfo"]["top"], 7);
+    let levels = json!({"paths": ["/t", "/u"], "kind": "MultiHash", "version": 2});
+    let world = World::new(json!({"partitionKey": levels}));
+    let plan = world.plan("SELECT * FROM c WHERE c.t = 'a' ORDER BY c.n", &[]).expect("a plan");
+    let [range] = plan["queryRanges"].as_array().expect("a list").as_slice() else {
+        panic!("{plan}");
+    };
+    assert_eq!(range["isMaxInclusive"], false);
+    assert!(range["max"].as_str() > range["min"].as_str(), "{range}");
+    assert_eq!(plan["queryInfo"]["orderBy"], json!(["Ascending"]));
+}
+
+#[test]
+fn a_plan_that_no_sdk_can_carry_out_is_refused() {
+    let world = World::with_key("/pk");
+    let refused = world.plan("SELECT VALUE {'sum': SUM(c.n)} FROM c", &[]).unwrap_err();
+    assert_eq!(refused.status, 400);
+    let view = world.engine.view();
+    let (_, definition) = view.container(Name::Id("d"), Name::Id("c")).expect("a container");
+    let query = Prepared::new("SELECT VALUE COUNT(1) FROM c", Vec::new()).expect("a query");
+    let refused = plan(&view, world.container, &query, &definition, "OrderBy,Top").unwrap_err();
+    let other = Prepared::new("SELECT COUNT(1) FROM c", Vec::new()).expect("a query");
+    let other = plan(&view, world.container, &other, &definition, "Aggregate").unwrap_err();
+    assert!(other.message.contains("only supports 'VALUE <AggregateFunc>'"), "{other}");
+    assert!(refused.message.contains("unsupported features"), "{refused}");
+    assert!(refused.message.contains("Query contained Aggregate, which"), "{refused}");
+}
+
+/// The results of all partitions for the query that a plan has for them.
+fn of_partitions(world: &World, query: &str) -> (Value, Vec<Vec<Value>>) {
+    let plan = world.plan(query, &[]).unwrap_or_else(|error| panic!("{query}: {error}"));
+    let rewritten = plan["queryInfo"]["rewrittenQuery"].as_str().expect("text");
+    let rewritten = rewritten.replace("{documentdb-formattableorderbyquery-filter}", "true");
+    let text = if rewritten.is_empty() { query } else { &rewritten };
+    let partitions = world.engine.view().partitions(world.container);
+    assert!(partitions.len() > 2);
+    let results = partitions.iter().map(|partition| {
+        world.all_in(text, &partition.range).unwrap_or_else(|error| panic!("{text}: {error}"))
+    });
+    (plan, results.collect())
+}
+
+#[test]
+fn what_partitions_answer_can_be_merged() {
+    let world = World::new(json!({
+        "partitionKey": {"paths": ["/pk"], "kind": "Hash", "version": 2},
+        "indexingPolicy": {"compositeIndexes": [[
+            {"path": "/n", "order": "descending"}, {"path": "/id", "order": "ascending"},
+        ]]},
+    }));
+    for n in 0..60 {
+        let item =
+            json!({"id": format!("{n:02}"), "pk": n.to_string(), "n": n * 7 % 10, "s": n % 3});
+        world.create(&item);
+    }
+    for partition in [0, 1, 2] {
+        let split = world.engine.split(world.container, partition);
+        world.runtime.block_on(split).expect("a split");
+    }
+    for query in [
+        "SELECT TOP 7 * FROM c ORDER BY c.n DESC, c.id",
+        "SELECT VALUE c.id FROM c WHERE c.n > 3 ORDER BY c.id DESC OFFSET 2 LIMIT 11",
+        "SELECT c.id AS name, c.n + 1 FROM c ORDER BY c.id",
+    ] {
+        let (plan, partitions) = of_partitions(&world, query);
+        let info = &plan["queryInfo"];
+        let descending: Vec<bool> = info["orderBy"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|order| order == "Descending")
+            .collect();
+        let mut rows = partitions.concat();
+        rows.sort_by(|one, other| {
+            let values = descending.iter().enumerate().map(|(n, descending)| {
+                let value = |row: &Value| Json::from(row["orderByItems"][n]["item"].clone());
+                let compared = sql::order(Some(&value(one)), Some(&value(other)));
+                if *descending { compared.reverse() } else { compared }
+            });
+            values.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+        });
+        assert!(rows.iter().all(|row| row["_rid"].is_string()));
+        let count = |name: &str| info[name].as_u64().and_then(|count| usize::try_from(count).ok());
+        let skip = count("offset").unwrap_or_default();
+        let take = count("limit").or(count("top")).unwrap_or(usize::MAX);
+        let merged: Vec<&Value> =
+            rows.iter().map(|row| &row["payload"]).skip(skip).take(take).collect();
+        let whole = world.all(query).expect("results");
+        assert_eq!(merged, whole.iter().collect::<Vec<_>>(), "{query}");
+    }
+    let sum = |rows: &[Value], of: &dyn Fn(&Value) -> f64| rows.iter().map(of).sum::<f64>();
+    let (_, partitions) = of_partitions(&world, "SELECT VALUE AVG(c.n) FROM c");
+    let parts = partitions.concat();
+    let average = sum(&parts, &|row| row[0]["item"]["sum"].as_f64().expect("a number"))
+        / sum(&parts, &|row| row[0]["item"]["count"].as_f64().expect("a number"));
+    assert_eq!(
+        json!([average]),
+        Value::from(world.all("SELECT VALUE AVG(c.n) FROM c").expect("results"))
+    );
+    let (plan, partitions) =
+        of_partitions(&world, "SELECT c.s, COUNT(1) AS k, MAX(c.n) AS m FROM c GROUP BY c.s");
+    let types = json!({"s": null, "k": "Count", "m": "Max"});
+    assert_eq!(plan["queryInfo"]["groupByAliasToAggregateType"], types);
+    for s in 0..3 {
+        let mut rows = partitions.concat();
+        rows.retain(|row| row["groupByItems"] == json!([{"item": s}]) && row["payload"]["s"] == s);
+        let count = sum(&rows, &|row| row["payload"]["k"]["item"].as_f64().expect("a number"));
+        let maxima = rows.iter().map(|row| &row["payload"]["m"]);
+        assert!(maxima.clone().all(|max| max["item"] == max["item2"]["max"]));
+        assert_eq!((count, maxima.filter_map(|max| max["item"].as_i64()).max()), (20.0, Some(9)));
+    }
+    let (_, partitions) =
+        of_partitions(&world, "SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.n FROM c)");
+    let different: std::collections::BTreeSet<i64> =
+        partitions.concat().iter().filter_map(Value::as_i64).collect();
+    assert_eq!(different.len(), 10);
+}

@@ -1,0 +1,223 @@
+//! The clauses of a query.
+
+use cosmos_model::sql::{Count, Expr, Query, Select, Source, Values};
+
+use crate::{
+    Refusal,
+    sql::{
+        eval::{Node, Step},
+        functions,
+        groups::Aggregate,
+        plan::{From, Plan},
+        refused,
+    },
+};
+
+use super::{Alias, Compiler, Grouping, missing};
+
+impl<'q> Compiler<'q> {
+    /// Compiles a query within a query, with the names that are known where it stands.
+    pub(super) fn subquery(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
+        let outer = self.scope.clone();
+        let grouping = self.grouping.take();
+        let is_within = std::mem::replace(&mut self.is_within, true);
+        let plan = self.query(query);
+        self.is_within = is_within;
+        self.scope = outer;
+        self.grouping = grouping;
+        plan
+    }
+
+    /// Compiles a query.
+    pub(in crate::sql) fn query(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
+        if self.is_within {
+            for (is_there, code, clause) in [
+                (query.top.is_some(), "SC2203", "'TOP' is"),
+                (query.offset_limit.is_some(), "SC2204", "'OFFSET LIMIT' clause is"),
+                (!query.order_by.is_empty(), "", "'ORDER BY' is"),
+            ] {
+                if is_there {
+                    return Err(refused(
+                        code,
+                        &format!("{clause} not supported in subqueries."),
+                        None,
+                    ));
+                }
+            }
+        }
+        if query.by_rank {
+            return Err(missing("ORDER BY RANK"));
+        }
+        let mut outer = self.scope.clone();
+        let mut sources = Vec::new();
+        for source in &query.from {
+            sources.push(self.source(source)?);
+        }
+        let filter = query.filter.as_ref().map(|filter| self.expr(filter)).transpose()?;
+        let group = self.all(&query.group_by)?;
+        let selected: Vec<&Expr> = match &query.select {
+            Select::All => Vec::new(),
+            Select::Value(value) => vec![value],
+            Select::List(all) => all.iter().map(|(value, _)| value).collect(),
+        };
+        let ordered = query.order_by.iter().map(|order| &order.by);
+        let is_grouped =
+            !query.group_by.is_empty() || selected.into_iter().chain(ordered).any(sums_up);
+        if is_grouped {
+            // Behind GROUP BY there is no item: no name is that of the container.
+            for alias in &mut outer {
+                alias.name.get_or_insert_default();
+            }
+            let scope = std::mem::replace(&mut self.scope, outer);
+            self.grouping = Some(Grouping {
+                by: &query.group_by,
+                aggregates: Vec::new(),
+                scope,
+                clause: ("select list", "SC2102"),
+            });
+        }
+        let result = self.select(query)?;
+        if let Some(grouping) = &mut self.grouping {
+            grouping.clause = ("ORDER BY clause", "SC2103");
+        }
+        let mut order = Vec::new();
+        for by in &query.order_by {
+            order.push((self.expr(&by.by)?, by.descending || is_similarity(&by.by)));
+        }
+        let top = query.top.as_ref().map(|count| self.count(count, "TOP")).transpose()?;
+        let offset_limit = match &query.offset_limit {
+            Some((offset, limit)) => {
+                Some((self.count(offset, "OFFSET")?, self.count(limit, "LIMIT")?))
+            }
+            None => None,
+        };
+        if top.is_some() && offset_limit.is_some() {
+            return Err(refused("", "'TOP' and 'OFFSET LIMIT' cannot be used together.", None));
+        }
+        let aggregates =
+            self.grouping.take().map(|grouping| grouping.aggregates).unwrap_or_default();
+        let distinct = query.distinct;
+        Ok(Plan {
+            sources,
+            filter,
+            group,
+            aggregates,
+            is_grouped,
+            order,
+            result,
+            distinct,
+            top,
+            offset_limit,
+        })
+    }
+
+    fn source(&mut self, source: &'q Source) -> Result<From, Refusal> {
+        let alias = source.alias.as_deref();
+        let (compiled, alias) = match &source.values {
+            Values::Query(query) => {
+                (From::Plan(self.subquery(query)?), Alias { name: alias, is_item: false })
+            }
+            Values::Path(name, steps) => {
+                // The first name of all is that of the container, whatever it is.
+                let is_container = self.scope.iter().all(|alias| alias.name.is_none());
+                let slot =
+                    if is_container { Some((self.scope.len() - 1, true)) } else { self.find(name) };
+                let (slot, is_item) = slot.ok_or_else(|| self.unresolved(name))?;
+                let path: Vec<Step> = steps.iter().map(|step| Self::step(step.into())).collect();
+                let is_item = is_item && path.is_empty();
+                let last = steps.iter().rev().find_map(|step| step.as_str());
+                let name = alias.or(last).or(Some(name));
+                let node = if is_item { Node::Slot(slot) } else { self.path(slot, path) };
+                (
+                    From::Node(node, source.iterates),
+                    Alias { name, is_item: is_item && !source.iterates },
+                )
+            }
+        };
+        self.scope.push(alias);
+        Ok(compiled)
+    }
+
+    fn select(&mut self, query: &'q Query) -> Result<Node, Refusal> {
+        match &query.select {
+            Select::All if query.from.is_empty() => {
+                Err(refused("", "'SELECT *' is not valid if FROM clause is omitted.", None))
+            }
+            Select::All if query.from.len() > 1 => {
+                Err(refused("", "'SELECT *' is only valid with a single input set.", None))
+            }
+            Select::All if self.grouping.is_some() => {
+                Err(refused("", "'SELECT *' is not valid with 'GROUP BY'.", None))
+            }
+            Select::All => {
+                self.use_whole(self.scope.len() - 1);
+                Ok(Node::Slot(0))
+            }
+            Select::Value(value) => self.expr(value),
+            Select::List(all) => {
+                let mut unnamed = 0;
+                let mut properties = Vec::with_capacity(all.len());
+                for (value, alias) in all {
+                    let name = alias.as_deref().or(match value {
+                        Expr::Name(name) => Some(name),
+                        Expr::Member(_, step) => match &**step {
+                            Expr::Literal(serde_json::Value::String(name)) => Some(name),
+                            _ => None,
+                        },
+                        _ => None,
+                    });
+                    let name = name.map_or_else(
+                        || {
+                            unnamed += 1;
+                            format!("${unnamed}").into()
+                        },
+                        Box::from,
+                    );
+                    properties.push((name, self.expr(value)?));
+                }
+                Ok(Node::Object(properties))
+            }
+        }
+    }
+
+    fn count(&self, count: &Count, clause: &str) -> Result<u32, Refusal> {
+        let number = match count {
+            Count::Literal(number) => Some(*number),
+            Count::Parameter(name) => self
+                .parameter(name)?
+                .as_f64()
+                .and_then(functions::index)
+                .and_then(|n| n.try_into().ok()),
+        };
+        number.filter(|number| i32::try_from(*number).is_ok()).ok_or_else(|| {
+            refused(
+                "",
+                &format!("The {clause} clause needs a whole number between 0 and 2147483647."),
+                None,
+            )
+        })
+    }
+}
+
+/// Returns whether an expression has an aggregate.
+fn sums_up(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.visit(&mut |part| {
+        found |= matches!(part, Expr::Call(name, _) if Aggregate::named(name).is_some());
+    });
+    found
+}
+
+/// Returns whether an expression is greater the more similar two vectors are. Their order is always that the most
+/// similar ones come first.
+fn is_similarity(expr: &Expr) -> bool {
+    let Expr::Call(name, arguments) = expr else { return false };
+    let option = arguments.get(3).and_then(|options| {
+        let Expr::Object(options) = options else { return None };
+        options.iter().find(|(name, _)| name == "distanceFunction").map(|(_, metric)| metric)
+    });
+    let is_distance = option.is_some_and(|metric| {
+        matches!(metric, Expr::Literal(serde_json::Value::String(metric)) if metric.eq_ignore_ascii_case("euclidean"))
+    });
+    name == "VECTORDISTANCE" && !is_distance
+}

@@ -1,0 +1,245 @@
+//! Functions of the time. A time is a count of ticks, of 100 nanoseconds each, since 1970.
+
+use time::{Date, Month, OffsetDateTime, Time};
+
+use crate::json::Json;
+
+use super::Args;
+
+const SECOND: i64 = 10_000_000;
+const DAY: i64 = 86_400 * SECOND;
+
+/// A part of a date and time.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Year,
+    Month,
+    /// From days on: so many ticks, or for nanoseconds a part of one.
+    Ticks(i64),
+    Nanosecond,
+}
+
+fn part(args: &Args<'_>, n: usize) -> Option<Part> {
+    Some(match args.text(n)?.to_ascii_lowercase().as_str() {
+        "year" | "yyyy" | "yy" => Part::Year,
+        "month" | "mm" | "m" => Part::Month,
+        "day" | "dd" | "d" => Part::Ticks(DAY),
+        "hour" | "hh" => Part::Ticks(3600 * SECOND),
+        "minute" | "mi" | "n" => Part::Ticks(60 * SECOND),
+        "second" | "ss" | "s" => Part::Ticks(SECOND),
+        "millisecond" | "ms" => Part::Ticks(SECOND / 1000),
+        "microsecond" | "mcs" => Part::Ticks(10),
+        "nanosecond" | "ns" => Part::Nanosecond,
+        _ => return None,
+    })
+}
+
+fn date_of(ticks: i64) -> Option<OffsetDateTime> {
+    OffsetDateTime::from_unix_timestamp_nanos(i128::from(ticks) * 100).ok()
+}
+
+fn ticks_of(date: Date, time: Time) -> Option<i64> {
+    i64::try_from(date.with_time(time).assume_utc().unix_timestamp_nanos() / 100).ok()
+}
+
+/// Reads `YYYY-MM-DDThh:mm:ss.fffffffZ`; the time, its fraction and the `Z` may be missing.
+fn parse(text: &str) -> Option<i64> {
+    let text = text.strip_suffix('Z').unwrap_or(text);
+    let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00:00"));
+    let mut numbers = date.splitn(3, '-').map(digits);
+    let (year, month, day) = (numbers.next()??, numbers.next()??, numbers.next()??);
+    let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
+    if fraction.len() > 7 || date.len() != 10 {
+        return None;
+    }
+    let mut numbers = time.splitn(3, ':').map(digits);
+    let (hour, minute) = (numbers.next()??, numbers.next()??);
+    let second = numbers.next().unwrap_or(Some(0))?;
+    let ticks = digits(fraction)? * 10_i64.pow(7 - u32::try_from(fraction.len()).ok()?);
+    from_parts([year, month, day, hour, minute, second, ticks])
+}
+
+fn digits(text: &str) -> Option<i64> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number { text.parse().ok() } else { None }
+}
+
+fn from_parts(parts: [i64; 7]) -> Option<i64> {
+    let [year, month, day, hour, minute, second, ticks] = parts;
+    let month = Month::try_from(u8::try_from(month).ok()?).ok()?;
+    let date =
+        Date::from_calendar_date(i32::try_from(year).ok()?, month, day.try_into().ok()?).ok()?;
+    let time =
+        Time::from_hms(hour.try_into().ok()?, minute.try_into().ok()?, second.try_into().ok()?);
+    let ticks = Some(ticks).filter(|ticks| (0..SECOND).contains(ticks))?;
+    // The service knows the years from 1 to 9999.
+    (1..=9999).contains(&year).then(|| ticks_of(date, time.ok()?)?.checked_add(ticks))?
+}
+
+/// Writes a time in the format of the service.
+fn write(ticks: i64) -> Option<Json> {
+    let date = date_of(ticks).filter(|date| (1..=9999).contains(&date.year()))?;
+    let (year, month, day) = (date.year(), u8::from(date.month()), date.day());
+    let (hour, minute, second) = date.to_hms();
+    let fraction = date.nanosecond() / 100;
+    Some(Json::text(format!(
+        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:07}Z"
+    )))
+}
+
+#[allow(clippy::cast_precision_loss, reason = "the numbers of the service are doubles")]
+#[allow(clippy::unnecessary_wraps, reason = "the type of a function")]
+fn number(number: i64) -> Option<Json> {
+    Some(Json::Number(number as f64))
+}
+
+/// `GETCURRENTDATETIME` and its like, of now or of the begin of the query.
+pub(super) fn current(ticks: i64, form: &str) -> Option<Json> {
+    match form {
+        "ticks" => number(ticks),
+        "milliseconds" => number(ticks.div_euclid(10_000)),
+        _ => write(ticks),
+    }
+}
+
+/// `NOW` and `AGO`: now, and so much later or earlier.
+pub(super) fn now(args: &Args<'_>, sign: i64) -> Option<Json> {
+    match args.len() {
+        0 => write(super::now()),
+        1 => None,
+        _ => write(later(super::now(), part(args, 0)?, args.whole(1)?.checked_mul(sign)?)?),
+    }
+}
+
+/// Returns the time that is so many parts later. A day that a month does not have becomes its last one.
+fn later(ticks: i64, part: Part, many: i64) -> Option<i64> {
+    let months = match part {
+        Part::Ticks(each) => return ticks.checked_add(each.checked_mul(many)?),
+        Part::Nanosecond => return ticks.checked_add(many / 100),
+        Part::Year => many.checked_mul(12)?,
+        Part::Month => many,
+    };
+    let date = date_of(ticks)?;
+    let month = i64::from(u8::from(date.month())) - 1;
+    let month = (i64::from(date.year()) * 12 + month).checked_add(months)?;
+    let year = i32::try_from(month.div_euclid(12)).ok()?;
+    let month = Month::try_from(u8::try_from(month.rem_euclid(12) + 1).ok()?).ok()?;
+    let date_then =
+        Date::from_calendar_date(year, month, date.day().min(month.length(year))).ok()?;
+    ticks_of(date_then, date.time())
+}
+
+pub(super) fn add(args: &Args<'_>) -> Option<Json> {
+    write(later(parse(args.text(2)?)?, part(args, 0)?, args.whole(1)?)?)
+}
+
+/// `DATETIMEDIFF`: the number of begins of a part that lie between two times.
+pub(super) fn diff(args: &Args<'_>) -> Option<Json> {
+    let (from, to) = (parse(args.text(1)?)?, parse(args.text(2)?)?);
+    let count = |ticks: i64| {
+        Some(match part(args, 0)? {
+            Part::Year => i64::from(date_of(ticks)?.year()),
+            Part::Month => {
+                let date = date_of(ticks)?;
+                i64::from(date.year()) * 12 + i64::from(u8::from(date.month()))
+            }
+            Part::Ticks(each) => ticks.div_euclid(each),
+            Part::Nanosecond => ticks.checked_mul(100)?,
+        })
+    };
+    number(count(to)?.checked_sub(count(from)?)?)
+}
+
+pub(super) fn part_of(args: &Args<'_>) -> Option<Json> {
+    let date = date_of(parse(args.text(1)?)?)?;
+    number(match part(args, 0)? {
+        Part::Year => date.year().into(),
+        Part::Month => u8::from(date.month()).into(),
+        Part::Ticks(DAY) => date.day().into(),
+        Part::Nanosecond => date.nanosecond().into(),
+        // Below a second, a part counts all of its fraction.
+        Part::Ticks(each) if each < SECOND => i64::from(date.nanosecond()) / 100 / each,
+        Part::Ticks(each) => {
+            let second = parse(args.text(1)?)?.rem_euclid(DAY);
+            second / each % if each == 3600 * SECOND { 24 } else { 60 }
+        }
+    })
+}
+
+/// `DATETIMEBIN`: the begin of the bin of a time, from days down.
+pub(super) fn bin(args: &Args<'_>) -> Option<Json> {
+    let ticks = parse(args.text(0)?)?;
+    let size = if args.len() > 2 { args.whole(2)? } else { 1 };
+    let start = if args.len() > 3 { parse(args.text(3)?)? } else { 0 };
+    let each = match part(args, 1)? {
+        Part::Ticks(each) => each.checked_mul(size)?,
+        Part::Nanosecond => size / 100,
+        Part::Year | Part::Month => return None,
+    };
+    (size > 0).then_some(())?;
+    let into_bin = ticks.checked_sub(start)?.rem_euclid(each.max(1));
+    write(ticks.checked_sub(into_bin)?)
+}
+
+pub(super) fn from(args: &Args<'_>) -> Option<Json> {
+    let mut parts = [0; 7];
+    for (n, part) in parts.iter_mut().enumerate().take(args.len()) {
+        *part = args.whole(n)?;
+    }
+    write(from_parts(parts)?)
+}
+
+pub(super) fn to_ticks(args: &Args<'_>, each: i64) -> Option<Json> {
+    number(parse(args.text(0)?)?.div_euclid(each))
+}
+
+pub(super) fn of_ticks(args: &Args<'_>, each: i64) -> Option<Json> {
+    write(args.whole(0)?.checked_mul(each)?)
+}
+
+/// `DATETIMEFORMAT`: `yyyy`, `MM`, `dd`, `HH`, `hh`, `mm`, `ss`, `fff`, `FFF`, `tt`; a backslash before what stands for
+/// itself.
+pub(super) fn format(args: &Args<'_>) -> Option<Json> {
+    let date = date_of(parse(args.text(0)?)?)?;
+    let (hour, minute, second) = date.to_hms();
+    let mut written = String::new();
+    let mut rest = args.text(1)?;
+    while let Some(c) = rest.chars().next() {
+        let same = rest.len() - rest.trim_start_matches(c).len();
+        let width = same / c.len_utf8();
+        let (number, most) = match c {
+            'y' => (i64::from(date.year()), 4),
+            'M' => (u8::from(date.month()).into(), 2),
+            'd' => (date.day().into(), 2),
+            'H' => (hour.into(), 2),
+            'h' => (i64::from((hour + 11) % 12 + 1), 2),
+            'm' => (minute.into(), 2),
+            's' => (second.into(), 2),
+            'f' | 'F' | 't' => (0, 7),
+            '\\' => {
+                rest = rest.get(1..)?;
+                let literal = rest.chars().next()?;
+                written.push(literal);
+                rest = rest.get(literal.len_utf8()..)?;
+                continue;
+            }
+            c => {
+                written.push(c);
+                rest = rest.get(c.len_utf8()..)?;
+                continue;
+            }
+        };
+        let width = width.min(most);
+        rest = rest.get(width..)?;
+        let fraction = format!("{:07}", date.nanosecond() / 100);
+        let part = match c {
+            'f' => fraction.get(..width)?.to_owned(),
+            'F' => fraction.get(..width)?.trim_end_matches('0').to_owned(),
+            't' => (if hour < 12 { "AM" } else { "PM" }).get(..width.min(2))?.to_owned(),
+            'y' if width < 3 => format!("{:0width$}", number % 100),
+            _ => format!("{number:0width$}"),
+        };
+        written.push_str(&part);
+    }
+    Some(Json::text(written))
+}

@@ -1,0 +1,205 @@
+//! GROUP BY and aggregates.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{Refusal, json::Json};
+
+use super::{
+    Key, MAX_BYTES, Prepared, Row,
+    eval::{Frame, Run},
+    functions,
+    operators::order,
+    plan::Plan,
+};
+
+/// A function that sums up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aggregate {
+    Count,
+    CountIf,
+    Sum,
+    Avg,
+    Min,
+    Max,
+    MakeList,
+    MakeSet,
+}
+
+impl Aggregate {
+    /// Returns the aggregate of a name, which is in capital letters.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "COUNT" => Self::Count,
+            "COUNTIF" => Self::CountIf,
+            "SUM" => Self::Sum,
+            "AVG" => Self::Avg,
+            "MIN" => Self::Min,
+            "MAX" => Self::Max,
+            "MAKELIST" => Self::MakeList,
+            "MAKESET" => Self::MakeSet,
+            _ => return None,
+        })
+    }
+}
+
+/// What an aggregate has seen.
+#[derive(Default)]
+struct State {
+    /// The defined values; of COUNTIF the true ones.
+    count: u32,
+    sum: f64,
+    /// Whether a value made the result undefined: of SUM and AVG one that is no number, of MIN and MAX an array or
+    /// object.
+    is_undefined: bool,
+    /// The least or greatest value.
+    best: Option<Json>,
+    list: Vec<Json>,
+    set: BTreeSet<Key<Json>>,
+}
+
+impl State {
+    fn add(&mut self, aggregate: Aggregate, value: Json) {
+        match aggregate {
+            Aggregate::CountIf if value != Json::Bool(true) => return,
+            Aggregate::Count | Aggregate::CountIf => (),
+            Aggregate::Sum | Aggregate::Avg => match value {
+                Json::Number(number) => self.sum += number,
+                _ => self.is_undefined = true,
+            },
+            Aggregate::Min | Aggregate::Max => {
+                self.is_undefined |= matches!(value, Json::Array(_) | Json::Object(_));
+                let compared = order(Some(&value), self.best.as_ref());
+                let is_better =
+                    if aggregate == Aggregate::Min { compared.is_lt() } else { compared.is_gt() };
+                if self.best.is_none() || is_better {
+                    self.best = Some(value);
+                }
+            }
+            Aggregate::MakeList => self.list.push(value),
+            Aggregate::MakeSet => {
+                self.set.insert(Key(value));
+            }
+        }
+        self.count = self.count.saturating_add(1);
+    }
+
+    fn result(self, aggregate: Aggregate) -> Option<Json> {
+        if self.is_undefined {
+            return None;
+        }
+        match aggregate {
+            Aggregate::Count | Aggregate::CountIf => Some(Json::Number(self.count.into())),
+            Aggregate::Sum => super::operators::number_of(self.sum),
+            Aggregate::Avg => super::operators::number_of(self.sum / f64::from(self.count)),
+            Aggregate::Min | Aggregate::Max => self.best,
+            Aggregate::MakeList => Some(Json::Array(self.list)),
+            Aggregate::MakeSet => {
+                Some(Json::Array(self.set.into_iter().map(|Key(value)| value).collect()))
+            }
+        }
+    }
+}
+
+/// The groups of a query, in the order of their first rows.
+#[derive(Default)]
+pub(super) struct Gathered {
+    places: BTreeMap<Key<Vec<Option<Json>>>, usize>,
+    groups: Vec<Vec<State>>,
+    bytes: usize,
+}
+
+impl Gathered {
+    pub(super) fn add(&mut self, plan: &Plan, row: Row) -> Result<(), Refusal> {
+        let mut size = |values: &[Option<Json>]| {
+            self.bytes += values.iter().flatten().map(Json::size).sum::<usize>();
+        };
+        let keeps = |aggregate| matches!(aggregate, Aggregate::MakeList | Aggregate::MakeSet);
+        if plan.aggregates.iter().any(|(aggregate, _)| keeps(*aggregate)) {
+            size(&row.aggregates);
+        }
+        let next = self.groups.len();
+        let key = Key(row.group);
+        let place = self.places.get(&key).copied().unwrap_or(next);
+        if place == next {
+            size(&key.0);
+            self.bytes += size_of::<State>() * plan.aggregates.len();
+            self.places.insert(key, next);
+            self.groups.push(plan.aggregates.iter().map(|_| State::default()).collect());
+        }
+        if self.bytes > MAX_BYTES {
+            return Err(Refusal::new(
+                400,
+                "The groups of the query exceeded the limit of this store: 64 MB.",
+            ));
+        }
+        let states = self.groups.get_mut(place).into_iter().flatten();
+        for ((state, (aggregate, _)), value) in states.zip(&plan.aggregates).zip(row.aggregates) {
+            if let Some(value) = value {
+                state.add(*aggregate, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the values of ORDER BY and the result of each group; `None` if that has cost too much.
+    pub(super) fn rows(
+        mut self,
+        plan: &Plan,
+        at: &Frame<'_>,
+    ) -> Option<Vec<(Vec<Option<Json>>, Json)>> {
+        if plan.group.is_empty() && self.groups.is_empty() {
+            self.places.insert(Key(Vec::new()), 0);
+            self.groups.push(plan.aggregates.iter().map(|_| State::default()).collect());
+        }
+        let mut keys: Vec<_> = self.places.into_iter().collect();
+        keys.sort_by_key(|(_, place)| *place);
+        let mut rows = Vec::with_capacity(keys.len());
+        for ((Key(mut computed), _), states) in keys.into_iter().zip(self.groups) {
+            let states = states.into_iter().zip(&plan.aggregates);
+            computed.extend(states.map(|(state, (aggregate, _))| state.result(*aggregate)));
+            let at = at.with_computed(&computed);
+            // The limit of an item is that of a group.
+            if at.outer.is_none() {
+                at.run.restart()?;
+            }
+            let order = plan.order.iter().map(|(node, _)| Some(node.eval(&at)?.into_owned()));
+            let order = order.collect();
+            if let Some(result) = plan.result.eval(&at) {
+                rows.push((order, at.own(result)?));
+            }
+        }
+        at.run.spend(1).map(|()| rows)
+    }
+}
+
+/// Sums rows up, for GROUP BY and aggregates.
+pub struct Groups(Gathered);
+
+impl Groups {
+    /// Begins with no rows.
+    pub fn new(query: &Prepared) -> Self {
+        let _ = query;
+        Self(Gathered::default())
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// 400 if the groups take more than 64 MB.
+    pub fn add(&mut self, query: &Prepared, row: Row) -> Result<(), Refusal> {
+        self.0.add(&query.plan, row)
+    }
+
+    /// Returns a result for each group, in the order of ORDER BY, or else of their first rows; without GROUP BY one for
+    /// all, unless it is undefined.
+    ///
+    /// # Errors
+    /// 400 if they cost too much.
+    pub fn results(self, query: &Prepared) -> Result<Vec<Json>, Refusal> {
+        let run = Run::new(functions::now());
+        let rows = self.0.rows(&query.plan, &Frame::of(&Json::Null, &run));
+        let mut rows = run.within_limits(rows)?.unwrap_or_default();
+        query.plan.sort(&mut rows);
+        Ok(rows.into_iter().map(|(_, result)| result).collect())
+    }
+}

@@ -1,0 +1,140 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::json::tests::values;
+
+mod functions;
+mod queries;
+
+fn json(text: &str) -> Json {
+    Json::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Returns the results of a query for some items.
+fn query(text: &str, items: &[Json]) -> Result<Vec<Json>, Refusal> {
+    let parameters = vec![("@p".into(), json("[1, 2]")), ("@n".into(), json("2"))];
+    let query = Prepared::new(text, parameters)?;
+    let mut groups = Groups::new(&query);
+    let mut results = Vec::new();
+    let items = if query.has_source() { items } else { &[Json::Object(Vec::new())] };
+    for item in items {
+        let item = match query.needed() {
+            Some(names) => Json::parse_only(item.to_string().as_bytes(), &names)?,
+            None => item.clone(),
+        };
+        for row in query.rows(&item)? {
+            if query.is_grouped() {
+                groups.add(&query, row)?;
+            } else {
+                results.extend(row.result);
+            }
+        }
+    }
+    if query.is_grouped() { groups.results(&query) } else { Ok(results) }
+}
+
+/// Checks the results of queries, as JSON.
+fn check(items: &str, expectations: &[(&str, &str)]) {
+    let Json::Array(items) = json(items) else { panic!("no array") };
+    for (text, expected) in expectations {
+        let results = query(text, &items).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let (results, expected) = (Json::Array(results), json(expected));
+        assert_eq!(results.to_string(), expected.to_string(), "{text}");
+    }
+}
+
+/// Checks the values of expressions, as JSON; an undefined one is empty.
+fn check_values(expectations: &[(&str, &str)]) {
+    for (text, expected) in expectations {
+        let expected = format!("[{expected}]");
+        check("[]", &[(&format!("SELECT VALUE {text}"), &expected)]);
+    }
+}
+
+/// Checks that queries are refused with texts that have these parts.
+fn check_refused(expectations: &[(&str, &str)]) {
+    for (text, part) in expectations {
+        let refusal = query(text, &[json("{}")]).expect_err(text);
+        assert_eq!(refusal.status, 400, "{text}");
+        assert!(refusal.message.contains(part), "{text}: {}", refusal.message);
+    }
+}
+
+/// Returns a strategy for expressions about an item `c`.
+fn expressions() -> impl Strategy<Value = String> {
+    let leaf = prop::sample::select(vec![
+        "c",
+        "c.a",
+        "c.b",
+        "c[0]",
+        "c[\"a\"].b",
+        "undefined",
+        "null",
+        "true",
+        "1",
+        "-0.5",
+        "1e300",
+        "'ab'",
+        "''",
+        "'%[a'",
+        "@p",
+        "[]",
+        "{}",
+        "COUNT(c.a)",
+    ]);
+    let names: Vec<(&str, usize)> =
+        functions::names().map(|(name, least, most)| (name, most.min(least + 1))).collect();
+    leaf.prop_map(str::to_owned).prop_recursive(4, 24, 3, move |inner| {
+        let operators = prop::sample::select(vec![
+            "=", "!=", "<", ">=", "AND", "OR", "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>",
+            ">>>", "||", "??", "LIKE", "NOT LIKE", "IN",
+        ]);
+        let call = (prop::sample::select(names.clone()), prop::collection::vec(inner.clone(), 7));
+        prop_oneof![
+            (inner.clone(), operators, inner.clone())
+                .prop_map(|(a, by, b)| format!("({a} {by} ({b}))")),
+            (inner.clone(), inner.clone(), inner.clone())
+                .prop_map(|(a, b, c)| format!("({a} ? {b} : {c})")),
+            (inner.clone(), inner.clone())
+                .prop_map(|(a, b)| format!("{{x: {a}, y: [{b}]}}.x[{b}]")),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| {
+                format!("ARRAY(SELECT DISTINCT VALUE {a} FROM d IN c.a WHERE {b})")
+            }),
+            inner.clone().prop_map(|a| format!("(SELECT VALUE COUNT({a}) FROM d IN c.b)")),
+            inner.prop_map(|a| format!("(NOT -{a})")),
+            call.prop_map(|((name, many), arguments)| {
+                format!("{name}({})", arguments[..many.min(7)].join(", "))
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_expression_has_a_value_or_is_refused(text in expressions(), other in expressions(), item in values()) {
+        let items = [item.clone(), Json::Object(vec![("a".into(), item.clone()), ("b".into(), item)])];
+        for text in [
+            format!("SELECT VALUE {text} FROM c WHERE {other} ORDER BY {other}"),
+            format!("SELECT {text} AS x FROM c GROUP BY {other}"),
+            format!("SELECT {text}"),
+        ] {
+            for result in query(&text, &items).into_iter().flatten() {
+                prop_assert_eq!(&json(&result.to_string()), &result, "{}", text);
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_of_values_is_total_and_agrees_with_equality(a in values(), b in values(), c in values()) {
+        let by = |one: &Json, other: &Json| order(Some(one), Some(other));
+        prop_assert_eq!(by(&a, &a), Ordering::Equal);
+        prop_assert_eq!(by(&a, &b), by(&b, &a).reverse());
+        if by(&a, &b).is_le() && by(&b, &c).is_le() {
+            prop_assert!(by(&a, &c).is_le());
+        }
+        prop_assert_eq!(order(None, Some(&a)), Ordering::Less);
+        let item = Json::Array(vec![a.clone(), b.clone()]);
+        let equal = query("SELECT VALUE [c[0] = c[1], c[0] IN (c[1]), [c[0]] = [c[1]]] FROM c", &[item]);
+        prop_assert_eq!(equal.unwrap(), vec![Json::Array(vec![Json::Bool(by(&a, &b).is_eq()); 3])]);
+    }
+}
