@@ -5,6 +5,7 @@ mod feed;
 mod load;
 mod models;
 mod overhead;
+mod store;
 mod worst;
 
 mod handler;
@@ -39,6 +40,8 @@ enum Bench {
     Feed(feed::FeedBenchOptions),
     /// The ten requests of the article on its data models V1, V2 and V3, side by side.
     Models(models::ModelsOptions),
+    /// The local store alone, at 1,000 items and at many: times, processor time, memory.
+    Store(store::StoreOptions),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -53,6 +56,7 @@ fn main() -> anyhow::Result<()> {
             Bench::Worst => worst::run().await,
             Bench::Feed(options) => feed::run(options).await,
             Bench::Models(options) => models::run(options).await,
+            Bench::Store(options) => store::run(options).await,
         }
     };
     // Ctrl-C drops the work and so ends its processes.

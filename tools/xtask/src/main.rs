@@ -147,8 +147,9 @@ const COMPLETENESS_TESTS: &[&str] =
     &["complete::", "functions::", "access::", "costs", "infra::", "secrets"];
 
 fn beside_handler(program: &str, arguments: &[String]) -> anyhow::Result<()> {
-    // In one build: the program expects the handler beside itself.
-    cargo(&["build", "--release", "--bin", "tributary", "--bin", program])?;
+    // In one build: the program expects the handler and the store beside itself.
+    let programs = ["--bin", "tributary", "--bin", "cosmos-store", "--bin", program];
+    cargo(&[&["build", "--release"], &programs[..]].concat())?;
     let run = ["run", "--quiet", "--release", "--bin", program, "--"];
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     cargo(&[&run[..], &arguments].concat())
