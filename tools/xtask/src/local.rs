@@ -1,4 +1,4 @@
-//! A stand-in for the Functions host that runs for a chore.
+//! A stand-in for the Functions host, or the store alone, that runs for a chore.
 
 use std::{
     io::{BufRead, BufReader},
@@ -8,7 +8,7 @@ use std::{
 use anyhow::Context;
 use serde_json::Value;
 
-/// A running `cargo local`, which ends as by Ctrl-C.
+/// A running program, which ends as by Ctrl-C.
 pub(crate) struct Local(Child);
 
 impl Local {
@@ -20,19 +20,30 @@ impl Local {
 
     /// Starts it and waits until everything is ready; also returns the address of the API.
     pub(crate) fn start(command: &mut Command) -> anyhow::Result<(Self, String)> {
+        Self::ready(command, "api")
+    }
+
+    /// Starts the release build of the store on a free port; also returns its address.
+    pub(crate) fn store() -> anyhow::Result<(Self, String)> {
+        let run = ["run", "--quiet", "--release", "--bin", "cosmos-store", "--", "--port", "0"];
+        Self::ready(Command::new(env!("CARGO")).args(run), "cosmos")
+    }
+
+    fn ready(command: &mut Command, address: &str) -> anyhow::Result<(Self, String)> {
         let process = command
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .context("the stand-in for the host cannot be started")?;
+            .with_context(|| format!("{command:?} cannot be started"))?;
         let mut local = Self(process);
         // Its output stays open for what else it prints.
-        let stdout = local.0.stdout.as_mut().context("the stand-in for the host has no output")?;
+        let stdout = local.0.stdout.as_mut().context("it has no output")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line)?;
         let ready: Value = serde_json::from_str(&line).unwrap_or_default();
-        let api = ready["api"].as_str().context("the stand-in for the host did not get ready")?;
-        Ok((local, api.to_owned()))
+        let address = ready[address].as_str();
+        let address = address.with_context(|| format!("{command:?} did not get ready"))?;
+        Ok((local, address.to_owned()))
     }
 }
 

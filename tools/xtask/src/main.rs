@@ -65,6 +65,12 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Runs Microsoft's tests of the Python SDK against the local store; docs/conformance.md has the results.
+    Conformance {
+        /// Files of the tests, and options of pytest.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Measures the handler; `--help` is its own.
     #[command(disable_help_flag = true)]
     Bench {
@@ -84,6 +90,7 @@ fn main() -> anyhow::Result<()> {
         Task::Functions { check } => functions(check),
         Task::Costs { write } => costs(write),
         Task::Chaos { arguments } => beside_handler("tributary-chaos", &arguments),
+        Task::Conformance { arguments } => conformance(&arguments),
         Task::Bench { arguments } => beside_handler("tributary-bench", &arguments),
     }
 }
@@ -153,6 +160,16 @@ fn beside_handler(program: &str, arguments: &[String]) -> anyhow::Result<()> {
     let run = ["run", "--quiet", "--release", "--bin", program, "--"];
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     cargo(&[&run[..], &arguments].concat())
+}
+
+fn conformance(arguments: &[String]) -> anyhow::Result<()> {
+    cargo(&["build", "--release", "--bin", "cosmos-store"])?;
+    let (_store, url) = local::Local::store()?;
+    let mut suite = Command::new("tools/conformance/run.py");
+    suite.args([&url, "target/conformance"]).args(arguments);
+    let status = suite.status().context("run this in the workspace's root, with Python")?;
+    ensure!(status.success(), "the suite could not be run");
+    Ok(())
 }
 
 fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
