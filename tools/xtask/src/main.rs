@@ -165,7 +165,7 @@ fn beside_handler(program: &str, arguments: &[String]) -> anyhow::Result<()> {
 fn conformance(arguments: &[String]) -> anyhow::Result<()> {
     cargo(&["build", "--release", "--bin", "cosmos-store"])?;
     let (_store, url) = local::Local::store()?;
-    let mut suite = Command::new("tools/conformance/run.py");
+    let mut suite = Command::new("crates/cosmos-store/tests/conformance/run.py");
     suite.args([&url, "target/conformance"]).args(arguments);
     let status = suite.status().context("run this in the workspace's root, with Python")?;
     ensure!(status.success(), "the suite could not be run");

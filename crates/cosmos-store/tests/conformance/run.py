@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs Microsoft's tests of the Python SDK, from its sdist on PyPI, against a store, and counts the results by file.
 
-    tools/conformance/run.py URL WORK_FOLDER [pytest arguments]
+    crates/cosmos-store/tests/conformance/run.py URL WORK_FOLDER [pytest arguments]
 
 `cargo xtask conformance` starts the store and calls it. It needs PyPI for the first run.
 """
