@@ -120,8 +120,9 @@ impl Container {
     }
 
     /// Reads items by their ids, in one logical partition (one store request, or none for no ids) or in all,
-    /// where an id may be several times. Missing items are left out. `select` lists the properties that are
-    /// read of each item `c`, as in a query.
+    /// where an id may be several times. Missing items are left out, but their tombstones are items: one of a copy has
+    /// its id, version and `ttl` alone, and is no `T` that has more. `select` lists the properties that are read of
+    /// each item `c`, as in a query.
     pub async fn query_ids<T: DeserializeOwned>(
         &self,
         scope: Scope<'_>,
