@@ -154,16 +154,21 @@ const COMPLETENESS_TESTS: &[&str] =
     &["complete::", "functions::", "access::", "costs", "infra::", "secrets"];
 
 fn beside_handler(program: &str, arguments: &[String]) -> anyhow::Result<()> {
-    // In one build: the program expects the handler and the store beside itself.
-    let programs = ["--bin", "tributary", "--bin", "cosmos-store", "--bin", program];
-    cargo(&[&["build", "--release"], &programs[..]].concat())?;
+    // In one build: the program expects the handler beside itself.
+    cargo(&["build", "--release", "--bin", "tributary", "--bin", program])?;
+    if arguments.first().is_some_and(|one| one == "store") {
+        cargo(STORE)?;
+    }
     let run = ["run", "--quiet", "--release", "--bin", program, "--"];
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     cargo(&[&run[..], &arguments].concat())
 }
 
+/// Builds the store, which is not among the default members.
+const STORE: &[&str] = &["build", "--release", "--package", "tributary-cosmos-store"];
+
 fn conformance(arguments: &[String]) -> anyhow::Result<()> {
-    cargo(&["build", "--release", "--bin", "cosmos-store"])?;
+    cargo(STORE)?;
     let (_store, url) = local::Local::store()?;
     let mut suite = Command::new("crates/cosmos-store/tests/conformance/run.py");
     suite.args([&url, "target/conformance"]).args(arguments);
