@@ -89,8 +89,8 @@ impl PolicyPath {
     }
 }
 
-/// Returns the steps of a path. A step in quotes may have any character.
-fn steps_of(path: &str) -> Vec<String> {
+/// Returns the steps of a path of a policy, such as `/a/[]/?`. A step in quotes may have any character.
+pub fn steps_of(path: &str) -> Vec<String> {
     let mut steps = Vec::new();
     let mut rest = path;
     while let Some(step) = rest.strip_prefix('/') {

@@ -1,7 +1,7 @@
 //! What the definition of a container says for a query: the order that its indexes have, and computed properties.
 
 use cosmos_model::{
-    charges::policy::IndexingPolicy,
+    charges::policy::{self, IndexingPolicy},
     sql::{Expr, Logical, Order, Query, Select, Test, Values},
 };
 use serde_json::Value;
@@ -25,7 +25,7 @@ impl Policy {
         let index = |index: &Value| {
             let paths = index.as_array().into_iter().flatten().map(|path| {
                 let names = path["path"].as_str().unwrap_or_default();
-                (steps(names), path["order"] == "descending")
+                (policy::steps_of(names), path["order"] == "descending")
             });
             paths.collect()
         };
@@ -75,22 +75,6 @@ fn has_order(index: &[(Path, bool)], order: &[(Path, bool)]) -> bool {
         pairs.all(|(one, other)| one.0 == other.0 && one.1 == (other.1 != reversed))
     };
     index.len() == order.len() && (is_same(false) || is_same(true))
-}
-
-/// Returns the steps of a path of a policy: a step in quotes may have any character.
-fn steps(path: &str) -> Path {
-    let mut steps = Vec::new();
-    let mut rest = path;
-    while let Some(step) = rest.strip_prefix('/') {
-        let end = match step.strip_prefix('"') {
-            Some(quoted) => quoted.find('"').map_or(step.len(), |end| end + 2),
-            None => step.find('/').unwrap_or(step.len()),
-        };
-        let (name, after) = step.split_at(end);
-        steps.push(name.trim_matches('"').to_owned());
-        rest = after;
-    }
-    steps
 }
 
 /// Returns the paths by which a query sorts, and true for descending ones. Those of an order by distance, or by a
@@ -181,7 +165,7 @@ pub(super) fn resolved(
         },
         Expr::Call(name, arguments) if name == "VECTORDISTANCE" && arguments.len() < 4 => {
             let is_of = |embedding: &&Value| {
-                let path = steps(embedding["path"].as_str().unwrap_or_default());
+                let path = policy::steps_of(embedding["path"].as_str().unwrap_or_default());
                 let mut paths = arguments.iter().filter_map(Expr::property);
                 paths.any(|(_, found)| found.names() == path)
             };
