@@ -63,7 +63,7 @@ impl Hosted {
 
     /// The app in a folder.
     pub(crate) async fn of(app: &Path, more: &[(&str, &str)], options: HostOptions) -> Self {
-        let endpoint = CosmosEndpoint::in_process(EndpointOptions::default()).unwrap();
+        let endpoint = CosmosEndpoint::new(EndpointOptions::default()).unwrap();
         let containers = ContainersFile::read(root().join("infra/containers.json")).unwrap();
         endpoint.provision("tributary", &containers).await.unwrap();
         let server = endpoint.serve(0).await.unwrap();

@@ -132,7 +132,7 @@ impl<A: AppUnderTest> World<A> {
             expiry_interval: None,
             ..EndpointOptions::default()
         };
-        let endpoint = CosmosEndpoint::in_process(options).unwrap();
+        let endpoint = CosmosEndpoint::new(options).unwrap();
         let root = Path::new(A::ROOT);
         let containers = ContainersFile::read(root.join("infra/containers.json")).unwrap();
         endpoint.provision(DATABASE, &containers).await.unwrap();
@@ -248,8 +248,8 @@ impl<A: AppUnderTest> World<A> {
 
     /// Opens the account as an instance of its own does, with a session of its own.
     pub async fn cosmos(endpoint: &CosmosEndpoint) -> Arc<Cosmos> {
-        let runtime = endpoint.runtime().await.unwrap();
-        Cosmos::new(endpoint.account(), Some(runtime), DATABASE.into())
+        let (account, runtime) = endpoint.connect().await.unwrap();
+        Cosmos::new(account, Some(runtime), DATABASE.into())
     }
 
     /// Builds the app without settings of its domains.

@@ -42,7 +42,7 @@ impl BenchWorld {
     /// Creates an empty account whose containers have `partitions` physical partitions.
     pub(crate) async fn with_partitions(partitions: u32) -> anyhow::Result<Self> {
         let options = EndpointOptions { partitions, ..EndpointOptions::default() };
-        let endpoint = CosmosEndpoint::in_process(options)?;
+        let endpoint = CosmosEndpoint::new(options)?;
         let server = endpoint.serve(0).await?;
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let app = BuiltApp::load(&root, &server.connection_string())?;

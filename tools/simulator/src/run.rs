@@ -58,7 +58,7 @@ pub(crate) async fn run<W: Workload>(
 
     let chaos = Chaos::new(spec.clone(), seed);
     let options = EndpointOptions { chaos: Some(chaos.clone()), ..EndpointOptions::default() };
-    let endpoint = CosmosEndpoint::in_process(options)?;
+    let endpoint = CosmosEndpoint::new(options)?;
     let server = endpoint.serve(0).await?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut app = BuiltApp::load(&folder, &server.connection_string())?;
@@ -200,7 +200,7 @@ impl<W: Workload> QuietStore<W> {
         self.check("after quiet", &handler).await?;
         if delete_copies::<W>(&database).await? > 0 {
             // Without leases, all changes are delivered from the beginning.
-            let other = CosmosEndpoint::in_process(EndpointOptions::default())?;
+            let other = CosmosEndpoint::new(EndpointOptions::default())?;
             other.provision(DATABASE, &self.containers).await?;
             self.drain(&handler, &other.client().await?).await?;
             self.check("after a duplicate delivery", &handler).await?;

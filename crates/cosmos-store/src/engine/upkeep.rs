@@ -68,16 +68,18 @@ impl Engine {
         expired
     }
 
-    /// Splits a physical partition in two at the middle of its items.
+    /// Splits a physical partition in two: at the middle of its items, or of its range if they are all of one logical
+    /// partition.
     ///
     /// # Errors
-    /// 400 if it has a single logical partition; 404.
+    /// 400 if its range cannot be smaller; 404.
     pub async fn split(&self, container: ContainerId, partition: u32) -> Result<(), Refusal> {
         let view = self.view();
         let (found, parent) = view.partition(container, partition).ok_or_else(not_found)?;
-        let middle = found.middle(parent).ok_or_else(|| {
-            Refusal::new(400, "The partition cannot be split: it has a single logical partition.")
-        })?;
+        let middle = found
+            .middle(parent)
+            .or_else(|| epk::middle(&parent.range, found.definition.hash_version))
+            .ok_or_else(|| Refusal::new(400, "The partition is too small to be split."))?;
         let split = move |writer: &mut Writer| {
             let container = writer.catalog.container_mut(container)?;
             let parent = container

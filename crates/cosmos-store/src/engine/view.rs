@@ -80,6 +80,11 @@ impl View {
             .unwrap_or_default()
     }
 
+    /// Returns the number of items of a container, with those whose time to live has ended since the last second.
+    pub fn item_count(&self, container: ContainerId) -> usize {
+        self.catalog().containers.get(&container).map_or(0, |one| one.items.len())
+    }
+
     /// Returns the effective partition keys of a key, or of a prefix of a hierarchical one: `[{}]` is a missing value.
     ///
     /// # Errors

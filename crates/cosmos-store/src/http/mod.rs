@@ -28,7 +28,6 @@ mod query;
 mod resources;
 mod scope;
 mod server;
-#[cfg(feature = "https")]
 mod tls;
 
 use std::{net::SocketAddr, panic::AssertUnwindSafe, sync::Arc};

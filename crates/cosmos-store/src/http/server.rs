@@ -14,7 +14,7 @@ use http::{HeaderValue, Request};
 use http_body_util::BodyExt as _;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::timeout};
 
-use super::{Options, answer::Answer, authorization, call::Call, callers};
+use super::{Options, answer::Answer, authorization, call::Call, callers, tls::TlsListener};
 use crate::Refusal;
 
 /// The largest body that is accepted, in bytes: an item or a batch has at most 2 MB, and the store refuses those above
@@ -91,7 +91,7 @@ where
         .with_state(Arc::new(Gateway { options: Arc::clone(&options), answer }));
     let (shutdown, stopped) = oneshot::channel::<()>();
     if https {
-        let (listener, certificate) = encrypted(listener, &options)?;
+        let (listener, certificate) = TlsListener::new(listener, &options.allowed_hosts)?;
         let task = tokio::spawn(run(listener, router, stopped));
         return Ok(Server { address, certificate: Some(certificate), shutdown, task });
     }
@@ -117,20 +117,6 @@ async fn run<L: Listener<Addr = SocketAddr>>(
     if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stopped).await {
         tracing::error!(%error, "the store's server stopped");
     }
-}
-
-#[cfg(feature = "https")]
-fn encrypted(
-    listener: TcpListener,
-    options: &Options,
-) -> io::Result<(super::tls::TlsListener, String)> {
-    super::tls::TlsListener::new(listener, &options.allowed_hosts)
-}
-
-#[cfg(not(feature = "https"))]
-fn encrypted(_listener: TcpListener, _options: &Options) -> io::Result<(TcpListener, String)> {
-    let text = "this store is built without HTTPS: build it with the feature `https`";
-    Err(io::Error::new(io::ErrorKind::Unsupported, text))
 }
 
 async fn respond<A, F>(State(gateway): State<Arc<Gateway<A>>>, request: Request<Body>) -> Response

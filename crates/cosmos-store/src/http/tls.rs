@@ -6,7 +6,7 @@ use axum::serve::Listener;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::{
     ServerConfig,
-    crypto::ring,
+    crypto::aws_lc_rs,
     pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
 };
 use tokio::{
@@ -36,7 +36,7 @@ impl TlsListener {
         let CertifiedKey { cert, signing_key } =
             generate_simple_self_signed(names.collect::<Vec<_>>()).map_err(io::Error::other)?;
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
-        let provider = Arc::new(ring::default_provider());
+        let provider = Arc::new(aws_lc_rs::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .and_then(|config| {

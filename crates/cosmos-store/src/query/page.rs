@@ -404,6 +404,10 @@ impl Pager<'_> {
     fn listed(&mut self) -> Result<Option<Continuation>, Refusal> {
         let results = self.all_results()?;
         let Continuation { skip, n_results, .. } = self.start;
+        if n_results > 0 {
+            // The first page has been charged for them all.
+            (self.access.work.items_matched, self.access.work.bytes_matched) = (0, 0);
+        }
         let n_before = usize::try_from(skip.saturating_add(n_results)).unwrap_or(usize::MAX);
         self.output.skip = 0;
         let mut results: Vec<_> = results.into_iter().skip(n_before).collect();

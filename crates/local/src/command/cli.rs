@@ -9,7 +9,6 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::chaos::ChaosSpec;
-use crate::cosmos::Charges;
 
 /// The port of the HTTP functions, as with Core Tools.
 pub(crate) const DEFAULT_PORT: u16 = 7071;
@@ -131,14 +130,8 @@ pub(crate) struct StartOptions {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub partitions: u32,
 
-    /// Charges that the endpoint reports: an estimate of Azure's, or those of the SDK's emulator, where
-    /// each page of a query costs 1.
-    #[arg(long, value_enum, default_value_t, conflicts_with = "cosmos")]
-    pub charge: Charges,
-
-    /// Keep the data of the endpoint in this folder: in the background, and at the end. The next start
-    /// continues with it. A crash loses the last seconds.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["cosmos", "chaos"])]
+    /// Keep the data of the endpoint in this folder. The next start continues with it, also after a crash.
+    #[arg(long, value_name = "DIR", conflicts_with = "cosmos")]
     pub data: Option<PathBuf>,
 
     /// Pause between two reads of an empty change feed, instead of each trigger's feedPollDelay.

@@ -12,7 +12,6 @@
 
 mod api_document;
 mod cli;
-mod data;
 mod host_client;
 mod invoke;
 mod launcher;

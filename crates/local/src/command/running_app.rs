@@ -3,7 +3,7 @@
 mod changes;
 mod start;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{env, fs, iter};
@@ -16,15 +16,13 @@ pub(super) use start::run;
 
 use super::api_document::ApiDocument;
 use super::cli::{DEFAULT_PORT, StartOptions};
-use super::data::DataFolder;
 use super::launcher;
 use super::overview::Overview;
 use super::project::{BuildMode, Built, Project};
 use crate::chaos::Chaos;
 use crate::cosmos::{self, ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer};
 use crate::host::{
-    self, Console, FeedStart, Function, FunctionApp, HandlerError, Host, HostOptions, Keys,
-    Settings,
+    self, Console, Function, FunctionApp, HandlerError, Host, HostOptions, Keys, Settings,
 };
 
 /// The setting with the database's name, and its default.
@@ -99,30 +97,10 @@ impl RunningApp {
         Ok(())
     }
 
-    /// Opens the folder of `--data`, fills the containers from it, and warns of triggers that do not start from
-    /// the beginning.
-    async fn open_data(&self) -> anyhow::Result<Option<DataFolder>> {
-        let (Some(folder), Some((endpoint, _))) = (&self.cli.data, &self.store.own) else {
-            return Ok(None);
-        };
-        let (database, containers) = self.containers()?.with_context(|| {
-            format!("--data keeps the containers of {CONTAINERS}, which this app does not have")
-        })?;
-        let AppFiles { app, .. } = self.read()?;
-        let mut leases = BTreeSet::new();
-        for function in app.functions() {
-            let Some(trigger) = function.cosmos() else { continue };
-            leases.insert(trigger.lease_container.clone());
-            if trigger.start != FeedStart::Beginning {
-                self.console.warn(&format!(
-                    "--data: {} has no startFromBeginning, so it does not get what it had not handled at the last end",
-                    function.name
-                ));
-            }
-        }
-        DataFolder::open(folder, endpoint, &database, containers.containers(), &leases)
-            .await
-            .map(Some)
+    /// Returns the number of items that the folder of `--data` had at the start, those of leases included.
+    fn n_kept_items(&self) -> Option<usize> {
+        let (_, (endpoint, _)) = self.cli.data.as_ref().zip(self.store.own.as_ref())?;
+        Some(endpoint.n_items())
     }
 
     async fn build(&self, files: &AppFiles) -> anyhow::Result<Built> {
@@ -294,12 +272,12 @@ impl CosmosAccount {
         }
         let options = EndpointOptions {
             partitions: cli.partitions,
-            charges: cli.charge,
+            data: cli.data.clone(),
             allowed_hosts: cli.allowed_hosts.clone(),
             chaos,
             ..EndpointOptions::default()
         };
-        let endpoint = CosmosEndpoint::in_process(options)?;
+        let endpoint = CosmosEndpoint::new(options)?;
         let server = endpoint.serve(cli.cosmos_port).await?;
         let (connection, url) = (server.connection_string(), server.url());
         Ok(Self { connection, url, own: Some((endpoint, server)) })

@@ -1,36 +1,24 @@
 //! The public handle of the endpoint.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, anyhow, ensure};
-use async_trait::async_trait;
-use axum::serve::ListenerExt;
-use azure_core::http::Request;
 use azure_data_cosmos::{
     AccountEndpoint, AccountReference, CosmosClient, CosmosRuntime, CosmosRuntimeBuilder,
     RoutingStrategy,
 };
-use azure_data_cosmos_driver::diagnostics::RequestSentStatus;
-use azure_data_cosmos_driver::test::{
-    ConnectionPoolOptions, HttpClientConfig, HttpClientFactory, HttpRequest, HttpResponse,
-    TransportClient, TransportError,
-};
-use azure_data_cosmos_driver::{CosmosDriverRuntimeBuilder, CosmosError};
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use cosmos_store::engine::Name;
+use cosmos_store::http::{Server, serve};
+use tokio::sync::OnceCell;
 
-use super::account::REGION;
-use super::emulator::Response;
-use super::operation::ContainerPath;
 use super::store::EndpointStore;
 use super::{
-    Charges, ContainersFile, Fault, FrozenReplica, Hold, RequestKind, StoreRequest, WELL_KNOWN_KEY,
-    containers_file, gateway, replicas,
+    ContainersFile, Fault, FrozenReplica, Hold, RequestKind, StoreRequest, WELL_KNOWN_KEY,
+    containers_file,
 };
 use crate::chaos::Chaos;
 
@@ -39,14 +27,14 @@ use crate::chaos::Chaos;
 pub struct EndpointOptions {
     /// Physical partitions of a new container, 1 to 1,000.
     pub partitions: u32,
+    /// The folder that keeps everything; without it, the memory does.
+    pub data: Option<PathBuf>,
     /// The interval at which expired items are removed; with `None` only
     /// [`CosmosEndpoint::expire_items`] removes them.
     pub expiry_interval: Option<Duration>,
     /// Keeps a list of all data-plane requests for [`CosmosEndpoint::requests`]. The list grows
     /// without bound, so this is for tests.
     pub keep_requests: bool,
-    /// Source of the charges of requests.
-    pub charges: Charges,
     /// Names besides those of the loopback interface under which a served port may be called; `*` answers
     /// everyone, pages of other sites included.
     pub allowed_hosts: Vec<String>,
@@ -58,36 +46,41 @@ impl Default for EndpointOptions {
     fn default() -> Self {
         Self {
             partitions: 1,
+            data: None,
             expiry_interval: Some(Duration::from_secs(1)),
             keep_requests: false,
-            charges: Charges::default(),
             allowed_hosts: Vec::new(),
             chaos: None,
         }
     }
 }
 
-/// An in-memory Cosmos DB account. A clone is another handle to the same account, and the data
-/// lives as long as a handle, a server or a client's runtime does.
+/// A Cosmos DB account of this process. A clone is another handle to the same account, which lives as long as a
+/// handle or a server does.
 #[derive(Clone, Debug)]
 pub struct CosmosEndpoint {
-    pub(super) store: Arc<EndpointStore>,
+    store: Arc<EndpointStore>,
+    /// For the clients of this process.
+    own_server: Arc<OnceCell<(RunningServer, CosmosRuntime)>>,
 }
 
 impl CosmosEndpoint {
-    /// Creates an empty account in this process, without a socket.
+    /// Creates an account: an empty one in memory, or that of a folder.
     ///
     /// # Errors
-    /// If an option is out of its range.
-    pub fn in_process(options: EndpointOptions) -> anyhow::Result<Self> {
+    /// If an option is out of its range, or the folder is in use or cannot be read or written.
+    pub fn new(options: EndpointOptions) -> anyhow::Result<Self> {
         let partitions = options.partitions;
         ensure!(
             (1..=1_000).contains(&partitions),
             "a container has 1 to 1,000 physical partitions, not {partitions}"
         );
-        let store = EndpointStore::new(options)
-            .context("the in-memory Cosmos DB account cannot be made")?;
-        Ok(Self { store: Arc::new(store) })
+        let folder = options.data.clone();
+        let store = EndpointStore::new(options).with_context(|| match folder {
+            Some(folder) => format!("the data in {} cannot be opened", folder.display()),
+            None => "the in-memory Cosmos DB account cannot be made".to_owned(),
+        })?;
+        Ok(Self { store: Arc::new(store), own_server: Arc::default() })
     }
 
     /// Serves HTTP/1.1 and HTTP/2 (with prior knowledge) on `127.0.0.1:port` until the server is
@@ -96,66 +89,47 @@ impl CosmosEndpoint {
     /// # Errors
     /// If another program listens on the port, or it cannot be opened.
     pub async fn serve(&self, port: u16) -> anyhow::Result<RunningServer> {
-        let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
-        let listener = bound.map_err(|error| match error.kind() {
+        let store = Arc::clone(&self.store);
+        let options = Arc::clone(store.service.options());
+        let answer = move |request| {
+            let store = Arc::clone(&store);
+            async move { store.answer(request).await }
+        };
+        let served = serve((Ipv4Addr::LOCALHOST, port).into(), options, answer).await;
+        let server = served.map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => anyhow!(
                 "port {port} on 127.0.0.1 is in use: stop the program that listens on it, or choose \
                  another port for the Cosmos DB endpoint (0 picks a free one)"
             ),
             _ => anyhow!("cannot listen on 127.0.0.1:{port} for the Cosmos DB endpoint: {error}"),
         })?;
-        let address = listener.local_addr()?;
-        // Small answers would otherwise wait for the client's delayed acknowledgement.
-        let listener = listener.tap_io(|connection| {
-            if let Err(error) = connection.set_nodelay(true) {
-                tracing::debug!(%error, "TCP_NODELAY cannot be set");
-            }
-        });
-
-        let app = gateway::router(Arc::clone(&self.store), url_of(address));
-        let (shutdown, stopped) = oneshot::channel::<()>();
-        let task = tokio::spawn(async move {
-            let served = axum::serve(listener, app)
-                .with_graceful_shutdown(async move {
-                    // The sender is never used, only dropped.
-                    let _ = stopped.await;
-                })
-                .await;
-            if let Err(error) = served {
-                tracing::error!(%error, "the Cosmos DB endpoint stopped");
-            }
-        });
         self.store.start_expiry();
-        Ok(RunningServer { address, shutdown, task })
+        Ok(RunningServer(server))
     }
 
-    /// Creates a runtime for `CosmosClient::builder().with_runtime(..)`. A client with it and with
-    /// [`CosmosEndpoint::account`] reaches this account without a socket.
-    pub async fn runtime(&self) -> anyhow::Result<CosmosRuntime> {
-        self.store.start_expiry();
-        let transport = Transport { store: Arc::clone(&self.store) };
-        let driver =
-            CosmosDriverRuntimeBuilder::new().with_mock_http_client_factory(Arc::new(transport));
-        let runtime = CosmosRuntimeBuilder::from(driver).build().await;
-        runtime.context("the SDK cannot make a runtime for the in-memory account")
+    /// Returns the account's address and key for clients of this process, and the runtime that they share. They use a
+    /// port of their own.
+    ///
+    /// # Errors
+    /// If no port can be opened, or the SDK cannot make a runtime.
+    pub async fn connect(&self) -> anyhow::Result<(AccountReference, CosmosRuntime)> {
+        let start = async || {
+            let runtime = CosmosRuntimeBuilder::new().build().await;
+            let runtime = runtime.context("the SDK cannot make a runtime")?;
+            anyhow::Ok((self.serve(0).await?, runtime))
+        };
+        let (server, runtime) = self.own_server.get_or_try_init(start).await?;
+        Ok((server.account()?, runtime.clone()))
     }
 
-    /// Returns the account's address and key, for clients that use [`CosmosEndpoint::runtime`].
-    pub fn account(&self) -> AccountReference {
-        AccountReference::with_authentication_key(
-            AccountEndpoint::from(self.store.base_url().clone()),
-            WELL_KNOWN_KEY,
-        )
-    }
-
-    /// Creates a client for this account, without a socket.
+    /// Creates a client for this account.
     pub async fn client(&self) -> anyhow::Result<CosmosClient> {
-        let routing = RoutingStrategy::PreferredRegions(vec![REGION.into()]);
+        let (account, runtime) = self.connect().await?;
         CosmosClient::builder()
-            .with_runtime(self.runtime().await?)
-            .build(self.account(), routing)
+            .with_runtime(runtime)
+            .build(account, RoutingStrategy::PreferredRegions(Vec::new()))
             .await
-            .context("the SDK cannot make a client for the in-memory account")
+            .context("the SDK cannot make a client for the local account")
     }
 
     /// Creates the database and the containers that do not exist yet.
@@ -200,7 +174,8 @@ impl CosmosEndpoint {
         self.store.faults.add(fault, kind, container, times);
     }
 
-    /// Holds back the next request of a kind to a container, for tests of interleavings.
+    /// Holds back the next request of a kind to a container, for tests of interleavings. To the client, a request that
+    /// is lost looks like one that was not carried out.
     pub fn hold(&self, kind: RequestKind, container: &str) -> Hold {
         self.store.holds.add(kind, container)
     }
@@ -212,17 +187,31 @@ impl CosmosEndpoint {
     /// partition, so a client always sees its own writes. It also sees the newest state if it asks for
     /// the latest committed state. Writes act on the newest state, with their preconditions, and so
     /// does the change feed.
-    ///
-    /// # Panics
-    /// If a physical partition splits at this moment, which chaos can cause.
     pub fn freeze_replica(&self, container: &str) -> FrozenReplica {
-        replicas::freeze(&self.store.replicas, container)
+        self.store.replicas.freeze(container)
     }
 
     /// Splits the first physical partition of a container, and returns after the split.
-    pub async fn split(&self, database: &str, container: &str) {
-        let (database, container) = (database.to_owned(), container.to_owned());
-        self.store.split(&ContainerPath { database, container }).await;
+    ///
+    /// # Errors
+    /// If there is no such container, or its first partition is as small as one can be.
+    pub async fn split(&self, database: &str, container: &str) -> anyhow::Result<()> {
+        let engine = self.store.service.engine();
+        let view = engine.view();
+        let found = view.container(Name::Id(database), Name::Id(container));
+        let (container, _) =
+            found.with_context(|| format!("there is no container {container} in {database}"))?;
+        let first = view.partitions(container).first().map(|partition| partition.id);
+        Ok(engine.split(container, first.unwrap_or_default()).await?)
+    }
+
+    /// Returns the number of items of all containers.
+    pub(crate) fn n_items(&self) -> usize {
+        let view = self.store.service.engine().view();
+        let databases = view.databases();
+        let containers =
+            databases.iter().flat_map(|database| view.containers(Name::Rid(&database.rid)));
+        containers.map(|(container, _)| view.item_count(container)).sum()
     }
 
     /// Removes the items whose time to live ends before `now`, and returns their number. A test passes
@@ -232,51 +221,14 @@ impl CosmosEndpoint {
     }
 }
 
-/// The factory that the SDK asks for, and the one client that it makes.
-#[derive(Clone, Debug)]
-struct Transport {
-    store: Arc<EndpointStore>,
-}
-
-impl HttpClientFactory for Transport {
-    fn build(
-        &self,
-        _connection_pool: &ConnectionPoolOptions,
-        _config: HttpClientConfig,
-    ) -> Result<Arc<dyn TransportClient>, CosmosError> {
-        Ok(Arc::new(self.clone()))
-    }
-}
-
-#[async_trait]
-impl TransportClient for Transport {
-    async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
-        let mut core = Request::new(request.url.clone(), request.method);
-        *core.headers_mut() = request.headers.clone();
-        if let Some(body) = &request.body {
-            core.set_body(body.clone());
-        }
-        let answered = self.store.execute(core).await;
-        let Response { status, headers, body, .. } =
-            answered.map_err(|error| TransportError::new(error, RequestSentStatus::Unknown))?;
-        Ok(HttpResponse { status, headers, body: body.to_vec() })
-    }
-}
-
-const STOP_GRACE: Duration = Duration::from_secs(2);
-
 /// A server that runs until it is stopped or dropped.
 #[derive(Debug)]
-pub struct RunningServer {
-    address: SocketAddr,
-    shutdown: oneshot::Sender<()>,
-    task: JoinHandle<()>,
-}
+pub struct RunningServer(Server);
 
 impl RunningServer {
     /// Returns the account endpoint, such as `http://127.0.0.1:8081/`.
     pub fn url(&self) -> String {
-        url_of(self.address)
+        self.0.url()
     }
 
     /// Returns the connection string for the setting of a Functions trigger or an SDK.
@@ -295,14 +247,6 @@ impl RunningServer {
 
     /// Stops listening, gives requests under way two seconds to end, and closes the connections.
     pub async fn stop(self) {
-        let Self { shutdown, mut task, .. } = self;
-        drop(shutdown);
-        if timeout(STOP_GRACE, &mut task).await.is_err() {
-            task.abort();
-        }
+        self.0.stop().await;
     }
-}
-
-fn url_of(address: SocketAddr) -> String {
-    format!("http://{address}/")
 }

@@ -3,13 +3,12 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use azure_core::Bytes;
-use azure_core::http::headers::{HeaderName, Headers};
+use cosmos_store::http::Kind;
+use http::{HeaderValue, Response, StatusCode};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::emulator::Response;
-use super::operation::RequestKind;
+use super::store::Bytes;
 use crate::chaos::{Chaos, ChaosKind, Random};
 use crate::lock;
 
@@ -42,7 +41,7 @@ pub(super) struct RequestFault {
 #[derive(Debug)]
 pub(super) struct Pending {
     met: RequestFault,
-    kind: RequestKind,
+    kind: Kind,
     container: String,
     times: usize,
     by_chance: bool,
@@ -56,17 +55,17 @@ const BURST_PROBABILITY: f64 = 0.05;
 const MAX_BURST_REQUESTS: usize = 40;
 
 impl Faults {
-    pub(super) fn add(&self, fault: Fault, kind: RequestKind, container: &str, times: usize) {
-        let met = RequestFault { fault, retry_after_ms: 1 };
+    pub(super) fn add(&self, fault: Fault, kind: Kind, container: &str, times: usize) {
+        let met = RequestFault::of(fault);
         let container = container.to_owned();
         self.push(Pending { met, kind, container, times, by_chance: false });
     }
 
-    pub(super) fn take(&self, kind: RequestKind, container: &str) -> Option<RequestFault> {
+    pub(super) fn take(&self, kind: Kind, container: &str) -> Option<RequestFault> {
         self.asked_for(kind, container).or_else(|| self.by_chance(kind, container))
     }
 
-    fn asked_for(&self, kind: RequestKind, container: &str) -> Option<RequestFault> {
+    fn asked_for(&self, kind: Kind, container: &str) -> Option<RequestFault> {
         let mut pending = lock(&self.pending);
         if self.chaos.as_ref().is_some_and(Chaos::is_stopped) {
             pending.retain(|fault| !fault.by_chance);
@@ -82,14 +81,14 @@ impl Faults {
         Some(met)
     }
 
-    fn by_chance(&self, kind: RequestKind, container: &str) -> Option<RequestFault> {
+    fn by_chance(&self, kind: Kind, container: &str) -> Option<RequestFault> {
         let chaos = self.chaos.as_ref()?;
         if let Some(mut random) = chaos.roll(ChaosKind::Throttle) {
             return Some(self.throttle(chaos, &mut random, kind, container));
         }
-        if kind.is_write() && chaos.roll(ChaosKind::LostAnswer).is_some() {
+        if kind.writes() && chaos.roll(ChaosKind::LostAnswer).is_some() {
             chaos.note(ChaosKind::LostAnswer, format_args!("{kind:?} in {container}"));
-            return Some(RequestFault { fault: Fault::AnswerLost, retry_after_ms: 1 });
+            return Some(RequestFault::of(Fault::AnswerLost));
         }
         None
     }
@@ -99,7 +98,7 @@ impl Faults {
         &self,
         chaos: &Chaos,
         random: &mut Random,
-        kind: RequestKind,
+        kind: Kind,
         container: &str,
     ) -> RequestFault {
         let retry_after_ms = 1 + random.below(MAX_RETRY_AFTER_MS);
@@ -121,34 +120,40 @@ impl Faults {
 }
 
 impl RequestFault {
-    pub(super) fn answer(self) -> Response {
+    pub(super) fn of(fault: Fault) -> Self {
+        Self { fault, retry_after_ms: 1 }
+    }
+
+    pub(super) fn answer(self) -> Response<Bytes> {
         let (status, sub_status) = match self.fault {
             Fault::Refused(status) => (status, None),
             Fault::RefusedWith(status, sub_status) => (status, Some(sub_status)),
             Fault::AnswerLost => (408, None),
         };
-        let mut headers = Headers::new();
-        if let Some(sub_status) = sub_status {
-            headers.insert(HeaderName::from_static("x-ms-substatus"), sub_status.to_string());
-        }
-        headers.insert(HeaderName::from_static("content-type"), "application/json");
-        let retry_after_ms = self.retry_after_ms.to_string();
-        headers.insert(HeaderName::from_static("x-ms-retry-after-ms"), retry_after_ms);
-        headers.insert(HeaderName::from_static("x-ms-request-charge"), "0");
         let body = format!(r#"{{"code":"{status}","message":"a fault that was asked for"}}"#);
-        Response { status, headers, body: Bytes::from(body), items_loaded: None }
+        let mut answer = Response::new(Bytes::from(body));
+        *answer.status_mut() =
+            StatusCode::from_u16(status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
+        let headers = answer.headers_mut();
+        headers.insert("content-type", HeaderValue::from_static("application/json"));
+        headers.insert("x-ms-request-charge", HeaderValue::from_static("0"));
+        headers.insert("x-ms-retry-after-ms", self.retry_after_ms.into());
+        if let Some(sub_status) = sub_status {
+            headers.insert("x-ms-substatus", sub_status.into());
+        }
+        answer
     }
 }
 
 /// The longest wait for a request. On a loaded machine a command takes seconds.
 const MAX_ARRIVAL_WAIT: Duration = Duration::from_secs(30);
 
-/// A request that is held back on its way to the store, until this value is released or dropped.
+/// A request that is held back on its way to the store until this value is released. If it is dropped, the request
+/// is lost: the store never gets it.
 #[derive(Debug)]
 pub struct Hold {
     arrived: oneshot::Receiver<()>,
-    /// Its drop releases the request.
-    _released: oneshot::Sender<()>,
+    release: oneshot::Sender<()>,
 }
 
 impl Hold {
@@ -163,7 +168,10 @@ impl Hold {
     }
 
     /// Releases the request.
-    pub fn release(self) {}
+    pub fn release(self) {
+        // Its caller may have gone.
+        let _ = self.release.send(());
+    }
 }
 
 #[derive(Debug, Default)]
@@ -171,29 +179,28 @@ pub(super) struct Holds(Mutex<Vec<PendingHold>>);
 
 #[derive(Debug)]
 struct PendingHold {
-    kind: RequestKind,
+    kind: Kind,
     container: String,
-    arrived: oneshot::Sender<()>,
+    arrive: oneshot::Sender<()>,
     released: oneshot::Receiver<()>,
 }
 
 impl Holds {
-    pub(super) fn add(&self, kind: RequestKind, container: &str) -> Hold {
+    pub(super) fn add(&self, kind: Kind, container: &str) -> Hold {
         let (arrive, arrived) = oneshot::channel();
         let (release, released) = oneshot::channel();
         let container = container.to_owned();
-        let pending = PendingHold { kind, container, arrived: arrive, released };
-        lock(&self.0).push(pending);
-        Hold { arrived, _released: release }
+        lock(&self.0).push(PendingHold { kind, container, arrive, released });
+        Hold { arrived, release }
     }
 
-    pub(super) async fn wait(&self, kind: RequestKind, container: &str) {
+    /// Waits if the request is held back. Returns false if it is lost.
+    pub(super) async fn wait(&self, kind: Kind, container: &str) -> bool {
         let held = lock(&self.0)
             .extract_if(.., |hold| hold.kind == kind && hold.container == container)
             .next();
-        if let Some(PendingHold { arrived, released, .. }) = held {
-            let _ = arrived.send(());
-            let _ = released.await;
-        }
+        let Some(PendingHold { arrive, released, .. }) = held else { return true };
+        // A hold that is dropped before the request arrives holds nothing.
+        arrive.send(()).is_err() || released.await.is_ok()
     }
 }

@@ -2,27 +2,21 @@
 
 use std::sync::Mutex;
 
-use azure_core::http::Request;
-use azure_core::http::headers::HeaderName;
-use serde_json::Value;
+use cosmos_store::http::{ItemsOperation, Kind, Touched};
+use cosmos_store::json::Json;
+use http::{HeaderMap, Request, Response};
 
-use super::emulator::Response;
-use super::operation::{
-    ContainerPath, PARTITION_KEY, PRIORITY_LEVEL, RequestKind, body_of, names_partition_key, parse,
-};
-use super::slices::RANGE_ID;
+use super::store::Bytes;
 use crate::lock;
-
-const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
 
 /// A data-plane request that reached the store. Retries of an SDK are requests of their own.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StoreRequest {
     /// The HTTP method.
-    pub method: &'static str,
+    pub method: String,
     /// The kind of the request.
-    pub kind: RequestKind,
+    pub kind: Kind,
     /// The database's name.
     pub database: String,
     /// The container's name.
@@ -49,9 +43,8 @@ pub struct StoreAnswer {
     pub status: u16,
     /// The physical partition that answered, where it was a single one.
     pub physical_partition: Option<String>,
-    /// Items that a read, a query or a feed has loaded, with those that it did not return; `None` if
-    /// the endpoint charges as the emulator does, and so does not count them.
-    pub items_loaded: Option<u32>,
+    /// Items that a query or a feed has looked at and that pass its filter, with those that it did not return.
+    pub items_loaded: u32,
     /// Items in the answer.
     pub items_returned: u32,
     /// The size of its body.
@@ -61,43 +54,49 @@ pub struct StoreAnswer {
 }
 
 impl StoreRequest {
-    pub(super) fn new(kind: RequestKind, container: &ContainerPath, request: &Request) -> Self {
-        let header = |name: HeaderName| request.headers().get_optional_string(&name);
-        let names_partition_key = names_partition_key(request);
+    pub(super) fn new(operation: &ItemsOperation, request: &Request<Bytes>) -> Self {
+        let headers = request.headers();
+        let partition_key =
+            text(headers, "x-ms-documentdb-partitionkey").filter(|key| *key != "[]");
+        let [database, container] = operation.names.clone();
+        let query = || Json::parse(request.body()).ok()?.get("query")?.as_str().map(str::to_owned);
         Self {
-            method: request.method().as_str(),
-            kind,
-            database: container.database.clone(),
-            container: container.container.clone(),
-            names_partition_key,
-            partition_key: header(PARTITION_KEY).filter(|_| names_partition_key),
-            low_priority: header(PRIORITY_LEVEL).is_some_and(|it| it.eq_ignore_ascii_case("low")),
-            bytes: body_of(request).len(),
-            query: parse::<Value>(request)
-                .and_then(|body| Some(body["query"].as_str()?.to_owned())),
+            method: request.method().to_string(),
+            kind: operation.kind,
+            database,
+            container,
+            names_partition_key: partition_key.is_some(),
+            partition_key: partition_key.map(str::to_owned),
+            low_priority: text(headers, "x-ms-cosmos-priority-level")
+                .is_some_and(|level| level.eq_ignore_ascii_case("low")),
+            bytes: request.body().len(),
+            query: if operation.kind == Kind::Query { query() } else { None },
             answer: None,
         }
     }
 }
 
 impl StoreAnswer {
-    pub(super) fn new(kind: RequestKind, response: &Response) -> Self {
-        let items_returned = match kind {
-            RequestKind::Read => u32::from(response.status == 200),
-            _ => response.n_items(),
-        };
+    pub(super) fn new(operation: &ItemsOperation, answer: &Response<Bytes>) -> Self {
+        let touched = answer.extensions().get::<Touched>().copied().unwrap_or_default();
+        let status = answer.status().as_u16();
+        let read = u32::from(operation.kind == Kind::Read && status == 200);
         Self {
-            status: response.status,
-            physical_partition: response.header(&RANGE_ID).map(str::to_owned),
-            items_loaded: response.items_loaded,
-            items_returned,
-            bytes: response.body.len(),
-            request_units: response
-                .header(&REQUEST_CHARGE)
+            status,
+            physical_partition: text(answer.headers(), "x-ms-documentdb-partitionkeyrangeid")
+                .map(str::to_owned),
+            items_loaded: touched.work.items_matched.max(read),
+            items_returned: touched.items_returned.max(read),
+            bytes: answer.body().len(),
+            request_units: text(answer.headers(), "x-ms-request-charge")
                 .and_then(|charge| charge.parse().ok())
                 .unwrap_or(0.0),
         }
     }
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
 }
 
 /// The count of all requests, and the requests themselves if they are kept: the list grows for as long

@@ -1,3 +1,4 @@
+use azure_data_cosmos::models::ContainerProperties;
 use serde_json::{Value, json};
 use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, provision};
 
@@ -69,18 +70,22 @@ fn container() -> Value {
 #[tokio::test]
 async fn a_second_provisioning_keeps_the_items() {
     let containers = ContainersFile::parse(CONTAINERS).unwrap();
-    for (world, posts) in World::with_posts(options()).await {
-        posts.create_item("p1", "c1", comment("c1"), None).await.unwrap();
+    let (world, posts) = World::with_posts(options()).await;
+    posts.create_item("p1", "c1", comment("c1"), None).await.unwrap();
 
-        provision(&world.client, DATABASE, &containers).await.unwrap();
+    provision(&world.client, DATABASE, &containers).await.unwrap();
 
-        posts.read_item("p1", "c1", None).await.unwrap();
-        for expected in containers.containers() {
-            let container = world.container(&expected.id).await;
-            let found = container.read(None).await.unwrap().into_model().unwrap();
-            assert_eq!(found.indexing_policy, expected.indexing_policy);
-            assert_eq!(found.default_ttl, expected.default_ttl, "{}", world.way);
-        }
+    posts.read_item("p1", "c1", None).await.unwrap();
+    for expected in containers.containers() {
+        let container = world.container(&expected.id).await;
+        let found = container.read(None).await.unwrap().into_model().unwrap();
+        // The service adds an excluded path, that of the ETags.
+        let paths = |container: &ContainerProperties| {
+            let policy = container.indexing_policy.clone().unwrap();
+            (policy.included_paths, policy.composite_indexes)
+        };
+        assert_eq!(paths(&found), paths(expected));
+        assert_eq!(found.default_ttl, expected.default_ttl);
     }
 }
 
@@ -89,19 +94,18 @@ async fn an_existing_container_with_another_partition_key_is_an_error() {
     let other = r#"{ "containers": [{ "id": "posts",
         "partitionKey": { "paths": ["/blogId"], "kind": "Hash", "version": 2 } }] }"#;
     let other = ContainersFile::parse(other).unwrap();
-    for world in World::both_ways(options()).await {
-        let error = provision(&world.client, DATABASE, &other).await.unwrap_err();
-        let text = error.to_string();
-        assert!(
-            text.contains("'posts'") && text.contains("/postId") && text.contains("/blogId"),
-            "{text}"
-        );
-    }
+    let world = World::new(options()).await;
+    let error = provision(&world.client, DATABASE, &other).await.unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("'posts'") && text.contains("/postId") && text.contains("/blogId"),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_container_has_at_least_one_physical_partition() {
     let options = EndpointOptions { partitions: 0, ..EndpointOptions::default() };
-    let error = CosmosEndpoint::in_process(options).unwrap_err();
+    let error = CosmosEndpoint::new(options).unwrap_err();
     assert!(error.to_string().contains("1 to 1,000 physical partitions"), "{error}");
 }

@@ -1,5 +1,4 @@
-//! The local Cosmos DB endpoint, through the real SDK over TCP and in process, and through raw HTTP for
-//! requests that no SDK sends.
+//! The local Cosmos DB endpoint, through the real SDK. The store behind it has tests of its own.
 
 #![expect(
     clippy::unwrap_used,
@@ -8,11 +7,6 @@
 
 mod charges;
 mod containers_file;
-mod dotnet;
 mod items;
-mod queries;
-mod raw;
 mod replicas;
-mod sockets;
-mod time_to_live;
 mod world;

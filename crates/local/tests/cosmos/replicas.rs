@@ -28,69 +28,64 @@ fn liked(likes: u64) -> Value {
 
 #[tokio::test]
 async fn another_client_reads_a_frozen_container_as_it_was_and_writes_the_newest_state() {
-    for world in World::both_ways(options()).await {
-        let way = world.way;
-        let writer = world.container("posts").await;
-        let created = writer.create_item("p1", "c1", liked(1), None).await.unwrap();
-        let frozen = world.endpoint.freeze_replica("posts");
-        writer.replace_item("p1", "c1", liked(2), None).await.unwrap();
-        assert_eq!(likes(&writer).await, [Some(2); 2], "{way}: a client sees its own writes");
-        let world = world.another_client().await;
-        let reader = world.container("posts").await;
-        assert_eq!(likes(&reader).await, [Some(1); 2], "{way}");
+    let world = World::new(options()).await;
+    let writer = world.container("posts").await;
+    let created = writer.create_item("p1", "c1", liked(1), None).await.unwrap();
+    let frozen = world.endpoint.freeze_replica("posts");
+    writer.replace_item("p1", "c1", liked(2), None).await.unwrap();
+    assert_eq!(likes(&writer).await, [Some(2); 2], "a client sees its own writes");
+    let world = world.another_client().await;
+    let reader = world.container("posts").await;
+    assert_eq!(likes(&reader).await, [Some(1); 2]);
 
-        // A client that asks for the latest committed state sees it.
-        let mut latest = OperationOptions::default();
-        latest.read_consistency_strategy = Some(ReadConsistencyStrategy::LatestCommitted);
-        let latest = ItemReadOptions::default().with_operation_options(latest);
-        let read = reader.read_item("p1", "c1", Some(latest)).await.unwrap();
-        assert_eq!(read.into_model::<Value>().unwrap()["likes"], 2, "{way}");
+    // A client that asks for the latest committed state sees it.
+    let mut latest = OperationOptions::default();
+    latest.read_consistency_strategy = Some(ReadConsistencyStrategy::LatestCommitted);
+    let latest = ItemReadOptions::default().with_operation_options(latest);
+    let read = reader.read_item("p1", "c1", Some(latest)).await.unwrap();
+    assert_eq!(read.into_model::<Value>().unwrap()["likes"], 2);
 
-        let stale = || Precondition::if_match(created.headers().etag().unwrap().to_string());
-        let replaced = ItemWriteOptions::default().with_precondition(stale());
-        let replaced = reader.replace_item("p1", "c1", liked(3), Some(replaced)).await;
-        assert_eq!(status(replaced), 412, "{way}");
-        assert_eq!(status(reader.create_item("p1", "c1", liked(3), None).await), 409, "{way}");
-        let in_batch = BatchReplaceOptions::default().with_precondition(stale());
-        let batch =
-            TransactionalBatch::new("p1").replace_item("c1", liked(3), Some(in_batch)).unwrap();
-        let answer = reader.execute_transactional_batch(batch, None).await.unwrap();
-        let answer = answer.into_model().unwrap();
-        assert_eq!(answer.results()[0].status_code(), 412, "{way}");
-        drop(frozen);
-        assert_eq!(likes(&reader).await, [Some(2); 2], "{way}");
-    }
+    let stale = || Precondition::if_match(created.headers().etag().unwrap().to_string());
+    let replaced = ItemWriteOptions::default().with_precondition(stale());
+    let replaced = reader.replace_item("p1", "c1", liked(3), Some(replaced)).await;
+    assert_eq!(status(replaced), 412);
+    assert_eq!(status(reader.create_item("p1", "c1", liked(3), None).await), 409);
+    let in_batch = BatchReplaceOptions::default().with_precondition(stale());
+    let batch = TransactionalBatch::new("p1").replace_item("c1", liked(3), Some(in_batch)).unwrap();
+    let answer = reader.execute_transactional_batch(batch, None).await.unwrap();
+    let answer = answer.into_model().unwrap();
+    assert_eq!(answer.results()[0].status_code(), 412);
+    drop(frozen);
+    assert_eq!(likes(&reader).await, [Some(2); 2]);
 }
 
 #[tokio::test]
 async fn chaos_shows_older_states_to_other_clients_but_never_half_of_a_batch() {
     let chaos = Chaos::new("stale=1".parse().unwrap(), 7);
     let options = EndpointOptions { chaos: Some(chaos.clone()), ..options() };
-    for world in World::both_ways(options).await {
-        let way = world.way;
-        let writer = world.container("posts").await;
-        let reader = World::another_client(world).await;
-        let posts = reader.container("posts").await;
-        let mut behind = 0;
-        for likes in 1..=60_u64 {
-            let mut batch = TransactionalBatch::new("p1");
-            for id in ["c1", "c2"] {
-                let mut item = comment(id);
-                item["likes"] = json!(likes);
-                batch = batch.upsert_item(item, None).unwrap();
-            }
-            writer.execute_transactional_batch(batch, None).await.unwrap();
-            let own = writer.read_item("p1", "c1", None).await.unwrap();
-            assert_eq!(own.into_model::<Value>().unwrap()["likes"], likes, "{way}");
-
-            let query = "SELECT VALUE c.likes FROM c";
-            let seen: Vec<u64> = found(&posts, query, FeedScope::partition("p1")).await;
-            assert!(seen.windows(2).all(|two| two[0] == two[1]), "{way}: {seen:?}");
-            assert!(seen.is_empty() || seen.len() == 2, "{way}: {seen:?}");
-            behind += usize::from(seen != [likes, likes]);
+    let world = World::new(options).await;
+    let writer = world.container("posts").await;
+    let reader = World::another_client(world).await;
+    let posts = reader.container("posts").await;
+    let mut behind = 0;
+    for likes in 1..=60_u64 {
+        let mut batch = TransactionalBatch::new("p1");
+        for id in ["c1", "c2"] {
+            let mut item = comment(id);
+            item["likes"] = json!(likes);
+            batch = batch.upsert_item(item, None).unwrap();
         }
-        assert!(behind > 0, "{way}: no read was behind");
+        writer.execute_transactional_batch(batch, None).await.unwrap();
+        let own = writer.read_item("p1", "c1", None).await.unwrap();
+        assert_eq!(own.into_model::<Value>().unwrap()["likes"], likes);
+
+        let query = "SELECT VALUE c.likes FROM c";
+        let seen: Vec<u64> = found(&posts, query, FeedScope::partition("p1")).await;
+        assert!(seen.windows(2).all(|two| two[0] == two[1]), "{seen:?}");
+        assert!(seen.is_empty() || seen.len() == 2, "{seen:?}");
+        behind += usize::from(seen != [likes, likes]);
     }
+    assert!(behind > 0, "no read was behind");
     let injected = chaos.injected().into_iter().find(|(kind, _)| *kind == ChaosKind::Stale);
     assert!(injected.is_some_and(|(_, times)| times > 0));
 }

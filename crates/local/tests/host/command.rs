@@ -205,7 +205,7 @@ async fn the_browser_opens_the_page_when_the_app_is_ready() {
 
 #[tokio::test]
 async fn cosmos_only_makes_the_containers_of_an_account_and_ends() {
-    let endpoint = CosmosEndpoint::in_process(EndpointOptions::default()).unwrap();
+    let endpoint = CosmosEndpoint::new(EndpointOptions::default()).unwrap();
     let server = endpoint.serve(0).await.unwrap();
     let connection = server.connection_string();
     let app = app();

@@ -195,7 +195,7 @@ async fn a_trigger_stops_after_a_split_though_its_handler_does_not_answer() {
     let pump = store.pump(&function(&cosmos_function()), &busy, feed_options());
     let running = RunningPump::start(pump);
     until("an invocation begins", async || busy.begun.load(SeqCst) > 0).await;
-    store.endpoint.split("test", "posts").await;
+    store.endpoint.split("test", "posts").await.unwrap();
     // The trigger looks for splits every second.
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     running.end().await;

@@ -22,7 +22,8 @@ use crate::support::{
 /// A lease as version 3.64 of the .NET SDK has written it.
 fn recorded() -> Map<String, Value> {
     let recorded: Vec<Value> =
-        serde_json::from_str(include_str!("../recorded/dotnet.json")).unwrap();
+        serde_json::from_str(include_str!("../../../cosmos-store/tests/dotnet/exchanges.json"))
+            .unwrap();
     let created = recorded.iter().find(|lease| lease["name"] == "processor-lease-create").unwrap();
     serde_json::from_str(created["body"].as_str().unwrap()).unwrap()
 }
@@ -148,7 +149,7 @@ async fn children_continue_from_the_position_of_their_parent() {
     store.fill("before", 20).await;
     assert_eq!(pump().drain().await.unwrap(), 20);
     store.fill("between", 20).await;
-    store.endpoint.split("test", "posts").await;
+    store.endpoint.split("test", "posts").await.unwrap();
     store.fill("after", 20).await;
 
     pump().drain().await.unwrap();
@@ -182,7 +183,7 @@ impl SplitsFirst {
 impl Invoker for SplitsFirst {
     async fn invoke(&self, function: &str, id: &str, body: Bytes) -> InvocationResult {
         if self.handler.received().is_empty() {
-            self.store.endpoint.split("test", "posts").await;
+            self.store.endpoint.split("test", "posts").await.unwrap();
         } else {
             let leases = self.store.leases().await.len();
             self.later_leases.lock().unwrap().push(leases);
@@ -227,7 +228,7 @@ async fn a_partition_that_splits_while_its_lease_is_made_leaves_one_lease_for_ea
     let pump = store.pump(&function(&cosmos_function()), &handler, feed_options());
     let split = async {
         asks.arrived().await;
-        store.endpoint.split("test", "posts").await;
+        store.endpoint.split("test", "posts").await.unwrap();
         asks.release();
     };
     let (drained, ()) = tokio::join!(pump.drain(), split);

@@ -7,13 +7,12 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
-use tributary_local::host::wire::read_answer;
+use tributary_local::host::wire::{page, read_answer};
 use tributary_local::host::{Console, FunctionApp, Host, HostOptions, InvocationFailure};
 
 use crate::http::{invoked, post};
 use crate::support::{
-    Handler, Store, cosmos_function, feed_options, function_of, host_json, http_function,
-    settings_with, staged,
+    Store, cosmos_function, function_of, host_json, http_function, settings_with, staged,
 };
 
 fn recorded(file: &str) -> Value {
@@ -30,26 +29,20 @@ fn fields(object: &str) -> BTreeMap<String, Box<RawValue>> {
     serde_json::from_str(object).unwrap()
 }
 
-#[tokio::test]
-async fn every_item_gets_the_text_that_the_real_trigger_gave_it() {
+#[test]
+fn every_item_gets_the_text_that_the_real_trigger_gave_it() {
     let recorded = recorded("trigger-texts.json");
     let mut without_dates = host_json();
     without_dates["extensions"]["cosmosDB"] =
         json!({ "serializerSettings": { "dateParseHandling": "None" } });
     let cases = [(host_json(), "delivered"), (without_dates, "delivered_without_date_parsing")];
     for (host, expected) in cases {
-        let store = Store::new(1).await;
         let items = recorded["items"].as_array().unwrap();
-        for item in items {
-            store
-                .put(text(item, "name"), serde_json::from_str(text(item, "stored")).unwrap())
-                .await;
-        }
-        let handler = Handler::default();
+        // Beyond 64 bits the service keeps the nearest double, which has a whole number of its own.
+        let kept = |stored: &str| stored.replace("-9223372036854775809", "-9223372036854775808");
+        let stored = items.iter().map(|item| serde_json::from_str(&kept(text(item, "stored"))));
         let function = function_of(&host, &cosmos_function());
-        let pump = store.pump(&function, &handler, feed_options());
-        assert_eq!(pump.drain().await.unwrap(), items.len());
-        let page = handler.received()[0].page();
+        let page = page(&function, &stored.collect::<Result<Vec<_>, _>>().unwrap()).unwrap();
         let delivered: Vec<Box<RawValue>> = serde_json::from_str(&page).unwrap();
         for (item, delivered) in items.iter().zip(delivered) {
             let delivered = fields(delivered.get());

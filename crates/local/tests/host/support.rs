@@ -135,7 +135,7 @@ impl Store {
     }
 
     pub(crate) async fn with_options(options: EndpointOptions) -> Self {
-        let endpoint = CosmosEndpoint::in_process(options).unwrap();
+        let endpoint = CosmosEndpoint::new(options).unwrap();
         let containers = containers(&[("posts", "/postId"), ("leases", "/id")]);
         let containers = ContainersFile::parse(&containers.to_string()).unwrap();
         endpoint.provision("test", &containers).await.unwrap();

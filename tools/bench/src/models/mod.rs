@@ -159,15 +159,15 @@ impl<M: Model> Loaded<M> {
     /// Creates the users by requests, and writes all other items in their final form: commands would take a
     /// request for each comment and each like, and another for each count.
     async fn new(data: &DataSet, partitions: u32) -> anyhow::Result<Self> {
-        let endpoint = CosmosEndpoint::in_process(EndpointOptions {
+        let endpoint = CosmosEndpoint::new(EndpointOptions {
             partitions,
             expiry_interval: None,
             keep_requests: true,
             ..EndpointOptions::default()
         })?;
         endpoint.provision(DATABASE, &M::containers()?).await?;
-        let runtime = Some(endpoint.runtime().await?);
-        let cosmos = Cosmos::new(endpoint.account(), runtime, DATABASE.to_owned());
+        let (account, runtime) = endpoint.connect().await?;
+        let cosmos = Cosmos::new(account, Some(runtime), DATABASE.to_owned());
         let model = M::new(&cosmos)?;
         let users = stream::iter(&data.users).map(|person| model.put_user(person));
         users.buffer_unordered(N_WRITERS).try_for_each(async |_| Ok(())).await?;
@@ -254,7 +254,7 @@ fn store_figures(requests: &[StoreRequest], n_posts: usize) -> [f64; 4] {
         }
         if let Some(answer) = &request.answer {
             physical.insert((container, answer.physical_partition.as_deref()));
-            items += answer.items_loaded.unwrap_or(0) as usize;
+            items += answer.items_loaded as usize;
         }
     }
     if is_fan_out {

@@ -53,7 +53,7 @@ impl ContainerWorld {
             chaos,
             ..EndpointOptions::default()
         };
-        let endpoint = CosmosEndpoint::in_process(options).unwrap();
+        let endpoint = CosmosEndpoint::new(options).unwrap();
         let key = json!({"paths": ["/customerId"], "kind": "Hash", "version": 2});
         let containers = json!({"containers": [{"id": "orders", "partitionKey": key}]});
         let containers = ContainersFile::parse(&containers.to_string()).unwrap();

@@ -1,6 +1,6 @@
 //! From the options to Ctrl-C: an app is started, is ready, and is updated.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::slice;
@@ -14,34 +14,25 @@ use super::changes::Changes;
 use super::{CosmosAccount, RunningApp, Updated};
 use crate::chaos::Chaos;
 use crate::client::Client;
-use crate::command::{cli::StartOptions, data::DataFolder, project::Project};
+use crate::command::{cli::StartOptions, project::Project};
 use crate::demo::Demo;
 use crate::host::{Console, Keys};
 
 pub(in crate::command) async fn run(cli: StartOptions) -> anyhow::Result<()> {
     let console = if cli.verbose { Console::verbose() } else { Console::stderr() };
     let chaos = cli.chaos.clone().map(|spec| Chaos::new(spec, cli.seed));
-    let data = OnceCell::new();
     // A signal drops all that is under way, and the drop ends its processes.
     let ended = tokio::select! {
-        ended = steps(cli, chaos.clone(), console.clone(), &data) => ended,
+        ended = steps(cli, chaos.clone(), console.clone()) => ended,
         signal = asked_to_end() => signal.context("Ctrl-C cannot be waited for"),
     };
     if let Some(chaos) = chaos {
         console.plain(&chaos.summary());
     }
-    if let Some(data) = data.get() {
-        data.save().await.context("The data is not saved")?;
-    }
     ended
 }
 
-async fn steps(
-    cli: StartOptions,
-    chaos: Option<Chaos>,
-    console: Console,
-    data: &OnceCell<DataFolder>,
-) -> anyhow::Result<()> {
+async fn steps(cli: StartOptions, chaos: Option<Chaos>, console: Console) -> anyhow::Result<()> {
     let (root, project) = match &cli.app {
         None => {
             let project = Project::read(Path::new(".")).await?;
@@ -61,7 +52,6 @@ async fn steps(
     console.info(&format!("Cosmos DB endpoint: {}", store.url));
     let keys = cli.enable_auth.then(Keys::generate);
     let port = cli.port;
-    let console = &console;
     let app = RunningApp {
         root,
         project,
@@ -75,18 +65,15 @@ async fn steps(
         running: None,
     };
     app.provision().await?;
-    let Some(opened) = app.open_data().await? else { return serve(app, &demos).await };
-    let data = data.get_or_init(|| opened);
-    let folder = app.cli.data.as_deref().unwrap_or(Path::new(""));
-    console.info(&format!("Data: {} items in {}", data.n_loaded, folder.display()));
-    if data.n_loaded > 0 && !demos.is_empty() {
-        console.info("The demo is not loaded: the folder has data");
-        demos.clear();
+    if let Some(n_items) = app.n_kept_items() {
+        let folder = app.cli.data.as_deref().unwrap_or(Path::new(""));
+        console.info(&format!("Data: {n_items} items in {}", folder.display()));
+        if n_items > 0 && !demos.is_empty() {
+            console.info("The demo is not loaded: the folder has data");
+            demos.clear();
+        }
     }
-    tokio::select! {
-        ended = serve(app, &demos) => ended,
-        never = data.keep_saving(console) => never,
-    }
+    serve(app, &demos).await
 }
 
 async fn serve(mut app: RunningApp, demos: &[Demo]) -> anyhow::Result<()> {

@@ -249,7 +249,7 @@ async fn after_a_split_no_answer_takes_a_waiting_write_for_applied() {
         };
         let path = if renames { "/api/people/bob" } else { &room };
         let token = command(&world, "", ("PUT", path), body("mine")).await;
-        world.endpoint.split(World::DATABASE, "rooms").await;
+        world.endpoint.split(World::DATABASE, "rooms").await.unwrap();
         assert_eq!(list(&token).await.0, "?1", "{path} {room}: no trigger has run");
         assert!(read(&world, &room, &token, "").await.text.contains("mine"));
         world.settle().await;

@@ -144,7 +144,7 @@ async fn the_lag_of_a_running_trigger_is_right_while_it_is_paused_and_after() {
 #[tokio::test]
 async fn after_a_split_the_changes_in_both_children_wait_for_the_lease_of_their_parent() {
     let world = world(1).await;
-    world.endpoint.split(World::DATABASE, "rooms").await;
+    world.endpoint.split(World::DATABASE, "rooms").await.unwrap();
     let first = Instant::now();
     rooms(&world, 20..50).await;
     let leases = async || status(&world).await["leases"].as_array().unwrap().len();
