@@ -29,6 +29,23 @@ fn fields(object: &str) -> BTreeMap<String, Box<RawValue>> {
     serde_json::from_str(object).unwrap()
 }
 
+/// Writes whole numbers without a fraction, as the service does.
+#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "within 64 bits")]
+fn write_whole_numbers(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(write_whole_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(write_whole_numbers),
+        Value::Number(number) if number.is_f64() => {
+            let float = number.as_f64().unwrap();
+            let is_whole = float.fract() == 0.0 && float.abs() <= i64::MAX as f64;
+            if is_whole && (float != 0.0 || float.is_sign_positive()) {
+                *value = json!(float as i64);
+            }
+        }
+        _ => {}
+    }
+}
+
 #[test]
 fn every_item_gets_the_text_that_the_real_trigger_gave_it() {
     let recorded = recorded("trigger-texts.json");
@@ -38,11 +55,13 @@ fn every_item_gets_the_text_that_the_real_trigger_gave_it() {
     let cases = [(host_json(), "delivered"), (without_dates, "delivered_without_date_parsing")];
     for (host, expected) in cases {
         let items = recorded["items"].as_array().unwrap();
-        // Beyond 64 bits the service keeps the nearest double, which has a whole number of its own.
-        let kept = |stored: &str| stored.replace("-9223372036854775809", "-9223372036854775808");
-        let stored = items.iter().map(|item| serde_json::from_str(&kept(text(item, "stored"))));
+        let stored = items.iter().map(|item| {
+            let mut stored = serde_json::from_str(text(item, "stored")).unwrap();
+            write_whole_numbers(&mut stored);
+            stored
+        });
         let function = function_of(&host, &cosmos_function());
-        let page = page(&function, &stored.collect::<Result<Vec<_>, _>>().unwrap()).unwrap();
+        let page = page(&function, &stored.collect::<Vec<_>>()).unwrap();
         let delivered: Vec<Box<RawValue>> = serde_json::from_str(&page).unwrap();
         for (item, delivered) in items.iter().zip(delivered) {
             let delivered = fields(delivered.get());

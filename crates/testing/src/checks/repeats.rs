@@ -1,5 +1,7 @@
 //! Requests that the host repeats, and requests at another instance.
 
+use std::time::Duration;
+
 use futures::future::join_all;
 
 use super::{
@@ -21,12 +23,17 @@ pub async fn answered_as_the_first_time<A: AppUnderTest>(
     status: u16,
 ) {
     let other = world.second_instance().await;
-    let sent = (0..HOST_REPEATS).map(|n| {
-        let world = if n % 4 == 0 { &other } else { world };
-        world.invoke(invocation, request)
-    });
+    // An instance that is full asks for a retry.
+    let send = async |world: &World<A>| loop {
+        let answer = world.invoke(invocation, request).await;
+        if answer.status != 503 {
+            return answer;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    let sent = (0..HOST_REPEATS).map(|n| send(if n % 4 == 0 { &other } else { world }));
     let mut answers = join_all(sent).await;
-    answers.push(world.second_instance().await.invoke(invocation, request).await);
+    answers.push(send(&world.second_instance().await).await);
     let (first, others) = answers.split_first().unwrap();
     assert_eq!(first.status, status, "{request:?}: {}", first.text);
     for answer in others {

@@ -223,7 +223,8 @@ async fn edits_of_one_post_at_once_are_each_made_on_the_state_that_they_ask_for(
     assert_eq!(now.json()["title"], "c");
 
     let answers = join_all([put("e", now.header("etag")), like(&world, &users[1])]).await;
-    assert_eq!(statuses(&answers), [200, 201]);
+    // The like may have come first.
+    assert!(matches!(statuses(&answers)[..], [200 | 412, 201]), "{answers:?}");
     assert_eq!(given::counts(&world, "p1").await, [(0, 2), (0, 2)]);
 
     // Another instance has changed the state that the earlier group has read and remembers.

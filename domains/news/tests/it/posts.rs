@@ -167,7 +167,8 @@ async fn five_hundred_items_are_stored_with_one_request_each_and_some_transactio
     let answer = room.batch(&items).await;
     assert_eq!(answer["succeeded"], 500);
     let requests = room.world.endpoint.requests().len() - before;
-    assert!(requests < 520, "{requests}");
+    // How many items wait while a transaction is on its way differs.
+    assert!(requests < 550, "{requests}");
     assert_eq!(room.urls_by("days=7", 100).await.len(), 500);
     // Posted again, all are updated.
     let body = room.batch(&items).await;

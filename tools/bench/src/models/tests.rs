@@ -17,7 +17,7 @@ fn shown(answer: &Value) -> Vec<Value> {
 
 /// Returns a model's answers to all queries about some users and posts, and again after commands.
 async fn answers<M: Model>(data: &DataSet) -> Vec<Vec<Value>> {
-    let Loaded { model, .. } = Loaded::<M>::new(data, 2).await.unwrap();
+    let Loaded { model, endpoint: _endpoint } = Loaded::<M>::new(data, 2).await.unwrap();
     let text = data.new_text(&mut DataSet::choices(0));
     let ask = async |kind, user: &Person, post: &str| {
         let call =

@@ -66,7 +66,7 @@ async fn the_requests_of_the_functions_cost_their_budget() {
         ("PUT", ITEM, name("A"), "2 requests, 7.35 RU: read garden-tools, create garden-tools"),
         ("PUT", ITEM, name("B"), "2 requests, 12.90 RU: read garden-tools, replace garden-tools"),
         ("GET", ITEM, None, "1 request, 1.00 RU: read garden-tools"),
-        ("GET", list, None, "1 request, 3.31 RU: query garden-tools"),
+        ("GET", list, None, "1 request, 3.32 RU: query garden-tools"),
         ("DELETE", ITEM, None, "2 requests, 12.90 RU: read garden-tools, replace garden-tools"),
     ] {
         budget(&world, (method, path, body), cost).await;

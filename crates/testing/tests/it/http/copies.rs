@@ -155,10 +155,10 @@ async fn a_request_that_waits_holds_no_place_of_others_and_the_oldest_gives_way(
 /// Returns a token with another number in place of that of its last write.
 fn forged(token: &str, number: impl Fn(u64) -> u64) -> String {
     let text = String::from_utf8(BASE64_URL_SAFE_NO_PAD.decode(token).unwrap()).unwrap();
-    let last = text.split('#').nth(1).unwrap();
-    let number = number(last.parse().unwrap());
-    let text = text.replacen(&format!("#{last}#0={last}"), &format!("#{number}#0={number}"), 1);
-    BASE64_URL_SAFE_NO_PAD.encode(text)
+    let (before, rest) = text.split_once('#').unwrap();
+    let end = rest.find(|next: char| !next.is_ascii_digit()).unwrap_or(rest.len());
+    let (last, after) = rest.split_at(end);
+    BASE64_URL_SAFE_NO_PAD.encode(format!("{before}#{}{after}", number(last.parse().unwrap())))
 }
 
 #[tokio::test]

@@ -151,14 +151,19 @@ async fn readers_find_complete_copies_while_these_change_their_shape_in_two_depl
     assert_eq!(given::dead_letters(&old).await, [""; 0]);
 
     // Second deployment: instances of both versions answer, each from complete copies.
+    let titles = async |world: &tributary_testing::World<NewShape>| {
+        let mut titles = world.list(LIST).await;
+        titles.sort_by_key(Value::to_string);
+        titles
+    };
     let new = tributary_testing::World::<NewShape>::on(old.endpoint.clone()).await;
-    assert_eq!(new.list(LIST).await, ["First", "Second"].map(Value::from));
+    assert_eq!(titles(&new).await, ["First", "Second"]);
     both.put("/api/rooms/r3", json!({"personId": "ann", "title": "Third"})).await.expect(201);
     both.settle().await;
     assert_eq!(both.list(LIST).await.len(), 3);
     new.delete("/api/rooms/r1").await.expect(204);
     new.settle().await;
-    assert_eq!(new.list(LIST).await, ["Second", "Third"].map(Value::from));
+    assert_eq!(titles(&new).await, ["Second", "Third"]);
     assert!(!new.triggers().await.contains(&"RoomCopies".to_owned()));
     assert_eq!(findings(&audit, false).await, [""; 0]);
 }
