@@ -342,6 +342,20 @@ fn mistakes_are_refused_by_name() {
         ("SELECT VALUE x FROM c JOIN (SELECT VALUE d.x FROM d) AS x", "'d'"),
         ("SELECT TOP @p * FROM c", "TOP clause"),
         ("SELECT * FROM c OFFSET 4294967295 LIMIT 1", "OFFSET clause"),
+        ("SELECT COUNT(1) FROM c ORDER BY d.a", "'d'"),
+        (
+            "SELECT COUNT(1) FROM c ORDER BY COUNT(1)",
+            r#""code":"SC2206","message":"Unsupported ORDER BY"#,
+        ),
+        ("SELECT VALUE MAX(c.a) FROM c ORDER BY 1", "SC2206"),
+        (
+            "SELECT * FROM c ORDER BY VectorDistance(c.v, [1]) ASC",
+            "(ASC or DESC) with VectorDistance",
+        ),
+        (
+            "SELECT * FROM c ORDER BY VectorDistance(c.v, [1]) DESC",
+            "(ASC or DESC) with VectorDistance",
+        ),
         ("SELECT * FROM c ORDER BY RANK FullTextScore(c.a, 'x')", "ORDER BY RANK"),
         ("SELECT VALUE 'a' LIKE 'b' ESCAPE 'xy'", "single character"),
     ]);
