@@ -380,7 +380,15 @@ async fn a_query_of_several_partitions_says_so_and_has_its_metrics() {
             )
             .await;
         assert_eq!(page.status, 200, "{}", page.json);
-        assert!(page.header("x-ms-documentdb-query-metrics").contains("outputDocumentCount=1"));
+        let metrics = page.header("x-ms-documentdb-query-metrics");
+        let value = |name: &str| {
+            let found =
+                metrics.split(';').find_map(|one| one.strip_prefix(name)?.strip_prefix('='));
+            found.unwrap().parse::<f64>().unwrap()
+        };
+        assert!(metrics.contains("outputDocumentCount=1;"), "{metrics}");
+        let parts = value("queryCompileTimeInMs") + value("VMExecutionTimeInMs");
+        assert!(0.0 < parts && parts <= value("totalExecutionTimeInMs"), "{metrics}");
         for n in page.json["Documents"].as_array().unwrap() {
             assert!(found.insert(n.as_u64().unwrap()), "{n} is there twice");
         }
@@ -393,6 +401,14 @@ async fn a_query_of_several_partitions_says_so_and_has_its_metrics() {
         }
     }
     assert_eq!(found, (1..20).collect());
+    // A token for a part that is no part of this container.
+    for token in ["", "x", "-|", "05-03|", "-FF|x", "-FFFF|", "00"] {
+        let page = client.query("SELECT * FROM c", &[all, ("x-ms-continuation", token)]).await;
+        assert_eq!(
+            (page.status, &page.json["message"]),
+            (400, &json!("Invalid Continuation Token"))
+        );
+    }
     let merged = client.query("SELECT VALUE c.n FROM c ORDER BY c.n", &[all]).await;
     assert_eq!((merged.status, merged.header("x-ms-substatus")), (400, "1004"));
     let bad = [all, ("x-ms-max-item-count", "0")];
