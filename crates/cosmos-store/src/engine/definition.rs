@@ -23,7 +23,7 @@ fn refused(text: impl Into<String>) -> Refusal {
 /// Checks the name of a database or a container, or the id of an item.
 pub(super) fn check_name(name: &str) -> Result<(), Refusal> {
     if name.is_empty() || name.chars().count() > MAX_NAME || name.contains(['/', '\\', '?', '#']) {
-        let text = "The input name is invalid. Ensure to provide a non-empty string of at most '255' characters, without / \\ ? and #.";
+        let text = "The input name is invalid. Ensure to provide a unique non-empty string less than '255' characters. It has none of / \\ ? #.";
         return Err(refused(text));
     }
     Ok(())
