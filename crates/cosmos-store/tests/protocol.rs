@@ -301,6 +301,7 @@ async fn all_versions_and_deletes_come_when_the_container_keeps_them() {
     assert_eq!(kinds, ["create", "replace", "delete"]);
     assert_eq!(changes[0]["current"]["id"], "1");
     assert!(changes[2].get("current").is_none());
+    assert!(changes.iter().all(|change| change.get("previous").is_none()));
     assert_eq!(changes[2]["metadata"]["id"], "1");
     assert_eq!(changes[2]["metadata"]["partitionKey"], json!({"pk": "a"}));
 }
@@ -364,6 +365,8 @@ async fn a_query_of_several_partitions_says_so_and_has_its_metrics() {
     assert_eq!(one.json["Documents"], json!([1]), "{}", one.json);
     let all = ("x-ms-documentdb-query-enablecrosspartition", "True");
     let metrics = ("x-ms-documentdb-populatequerymetrics", "True");
+    let listed = client.query("SELECT COUNT(1) FROM c WHERE c.pk = 3", &[all]).await;
+    assert_eq!((listed.status, listed.header("x-ms-substatus")), (400, "1004"));
     // A page is of one physical partition, also when partitions are split between pages.
     let container =
         client.service.operation(&Request::get("/dbs/d/colls/c/docs").body(Bytes::new()).unwrap());

@@ -6,9 +6,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cosmos_model::charges::{
-    reads::{self, QueryWork},
-    sql::shape,
+use cosmos_model::{
+    charges::{
+        reads::{self, QueryWork},
+        sql::shape,
+    },
+    sql::Select,
 };
 use serde_json::{Value, json};
 
@@ -216,6 +219,13 @@ fn part(
         && one["min"] == one["max"]
         && let Some(key) = one["min"].as_str()
     {
+        // Such a query is for SDKs that merge its form, wherever its items are.
+        let is_listed = matches!(query.query.select, Select::List(_))
+            && query.is_grouped()
+            && query.query.group_by.is_empty();
+        if is_listed && call.is(name::ALLOWS_ALL) {
+            return Ok(Part::Merged(plan));
+        }
         let from = epk(key)?;
         return Ok(Part::Key(EpkRange { until: successor(&from), from }));
     }

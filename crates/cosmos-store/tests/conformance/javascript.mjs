@@ -79,6 +79,8 @@ await check("aggregates are merged", async () => {
     assert.deepEqual(await all(`SELECT VALUE ${what} FROM c`), [value], what);
   }
   assert.deepEqual(await all("SELECT VALUE COUNT(1) FROM c WHERE c.n > 100"), [0]);
+  const ofOne = "SELECT COUNT(1) AS orders, MAX(c.n) AS last FROM c WHERE c.customer = 'c1'";
+  assert.deepEqual(await all(ofOne), [{ orders: 3, last: 17 }]);
 });
 
 await check("groups are merged", async () => {

@@ -7,7 +7,7 @@
 - `scripts`: `javascript.mjs` and `python.py` beside this file, with the SDKs from npm and PyPI
 
 `cargo xtask conformance` starts the store and calls it. It needs PyPI and npm for the first run, and fails if a test
-fails that is not in KNOWN. It is also the plugin of pytest that skips what the store does not have.
+fails that has no reason in KNOWN. It is also the plugin of pytest that skips what the store does not have.
 """
 
 import collections
@@ -110,7 +110,7 @@ def suite(name, files, options, url, work, python, tests):
     """Runs tests of the sdist, prints their results, and returns the number of those that fail for no known reason."""
     results, output = work / f"{name}.xml", work / f"{name}.txt"
     command = [python, "-m", "pytest", *files, "-m", KINDS, "-q", "--no-header", "-p", "no:cacheprovider", "-p", "run"]
-    command += ["--timeout=120", f"--junitxml={results}", "--tb=short", *options]
+    command += ["--timeout=120", f"--junitxml={results}", "--tb=native", *options]
     environment = {**os.environ, "ACCOUNT_HOST": url, "PYTHONPATH": str(HERE), "PYTHONWARNINGS": "ignore"}
     with output.open("w") as file:
         subprocess.run(command, env=environment, cwd=tests.parent, stdout=file, stderr=subprocess.STDOUT)
@@ -135,12 +135,10 @@ def suite(name, files, options, url, work, python, tests):
     print(f"### {name}\n\n| file | passed | failed | skipped |\n| --- | ---: | ---: | ---: |")
     for file, count in [*sorted(counts.items()), ("all", total)]:
         print(f"| {file} | {count['passed']} | {count['failed']} | {count['skipped']} |")
-    print("\n| skipped, since it tests | tests |\n| --- | ---: |")
+    print("\n| skipped | tests |\n| --- | ---: |")
     for reason, count in sorted(skipped.items()):
-        print(f"| {reason.removeprefix(SKIPPED)} | {count} |")
-    if failures:
-        print("\n| failed | reason |\n| --- | --- |")
-        print("\n".join(failures))
+        print(f"| {reason} | {count} |")
+    print("\n| failed | reason |\n| --- | --- |", *failures, sep="\n")
     print(f"\n{output} has the output of pytest\n", flush=True)
     return n_unknown
 
