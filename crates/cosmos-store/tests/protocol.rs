@@ -191,6 +191,17 @@ async fn pages_of_a_feed_and_of_the_change_feed_have_each_item_once() {
         }
     }
     assert_eq!((found.len(), found.into_iter().collect()), (40, wanted.clone()));
+    client.container(json!({"id": "other", "partitionKey": {"paths": ["/pk"]}})).await;
+    let page = client.get(docs, &[("x-ms-max-item-count", "3")]).await;
+    let token = page.header("x-ms-continuation");
+    let elsewhere = "/dbs/d/colls/other/docs";
+    for (path, token) in [(elsewhere, token), (docs, ""), (docs, "x"), (docs, "AAAAAAAA")] {
+        let page = client.get(path, &[("x-ms-continuation", token)]).await;
+        assert_eq!(
+            (page.status, &page.json["message"]),
+            (400, &json!("Invalid Continuation Token"))
+        );
+    }
 
     // The change feed of all partitions, in which what is written meanwhile comes, too.
     let mut found = BTreeSet::new();
