@@ -52,8 +52,8 @@ TESTS = {
 
 # Parts of the names of tests that fail, and why.
 KNOWN = {
-    "all_versions_and_deletes": "The container of the test has no `changeFeedPolicy`. An account with continuous backup needs "
-    "none for this feed; the store does.",
+    "all_versions_and_deletes": "The container of the test has no `changeFeedPolicy`, without which the store refuses this "
+    "feed. Microsoft's test account seems to allow it for all containers.",
     "timeout": "The test expects a timeout of less than a millisecond to end a request. On one machine the answer is there "
     "before the SDK waits for it.",
     "path_parser": "The sdist lacks a file that the test reads, `BaselineTest.PathParser.json`.",
