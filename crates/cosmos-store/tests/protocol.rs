@@ -191,6 +191,17 @@ async fn pages_of_a_feed_and_of_the_change_feed_have_each_item_once() {
         }
     }
     assert_eq!((found.len(), found.into_iter().collect()), (40, wanted.clone()));
+    client.container(json!({"id": "other", "partitionKey": {"paths": ["/pk"]}})).await;
+    let page = client.get(docs, &[("x-ms-max-item-count", "3")]).await;
+    let token = page.header("x-ms-continuation");
+    let elsewhere = "/dbs/d/colls/other/docs";
+    for (path, token) in [(elsewhere, token), (docs, ""), (docs, "x"), (docs, "AAAAAAAA")] {
+        let page = client.get(path, &[("x-ms-continuation", token)]).await;
+        assert_eq!(
+            (page.status, &page.json["message"]),
+            (400, &json!("Invalid Continuation Token"))
+        );
+    }
 
     // The change feed of all partitions, in which what is written meanwhile comes, too.
     let mut found = BTreeSet::new();
@@ -301,6 +312,7 @@ async fn all_versions_and_deletes_come_when_the_container_keeps_them() {
     assert_eq!(kinds, ["create", "replace", "delete"]);
     assert_eq!(changes[0]["current"]["id"], "1");
     assert!(changes[2].get("current").is_none());
+    assert!(changes.iter().all(|change| change.get("previous").is_none()));
     assert_eq!(changes[2]["metadata"]["id"], "1");
     assert_eq!(changes[2]["metadata"]["partitionKey"], json!({"pk": "a"}));
 }
@@ -364,6 +376,8 @@ async fn a_query_of_several_partitions_says_so_and_has_its_metrics() {
     assert_eq!(one.json["Documents"], json!([1]), "{}", one.json);
     let all = ("x-ms-documentdb-query-enablecrosspartition", "True");
     let metrics = ("x-ms-documentdb-populatequerymetrics", "True");
+    let listed = client.query("SELECT COUNT(1) FROM c WHERE c.pk = 3", &[all]).await;
+    assert_eq!((listed.status, listed.header("x-ms-substatus")), (400, "1004"));
     // A page is of one physical partition, also when partitions are split between pages.
     let container =
         client.service.operation(&Request::get("/dbs/d/colls/c/docs").body(Bytes::new()).unwrap());
@@ -380,7 +394,15 @@ async fn a_query_of_several_partitions_says_so_and_has_its_metrics() {
             )
             .await;
         assert_eq!(page.status, 200, "{}", page.json);
-        assert!(page.header("x-ms-documentdb-query-metrics").contains("outputDocumentCount=1"));
+        let metrics = page.header("x-ms-documentdb-query-metrics");
+        let value = |name: &str| {
+            let found =
+                metrics.split(';').find_map(|one| one.strip_prefix(name)?.strip_prefix('='));
+            found.unwrap().parse::<f64>().unwrap()
+        };
+        assert!(metrics.contains("outputDocumentCount=1;"), "{metrics}");
+        let parts = value("queryCompileTimeInMs") + value("VMExecutionTimeInMs");
+        assert!(0.0 < parts && parts <= value("totalExecutionTimeInMs"), "{metrics}");
         for n in page.json["Documents"].as_array().unwrap() {
             assert!(found.insert(n.as_u64().unwrap()), "{n} is there twice");
         }
@@ -393,6 +415,14 @@ async fn a_query_of_several_partitions_says_so_and_has_its_metrics() {
         }
     }
     assert_eq!(found, (1..20).collect());
+    // A token for a part that is no part of this container.
+    for token in ["", "x", "-|", "05-03|", "-FF|x", "-FFFF|", "00"] {
+        let page = client.query("SELECT * FROM c", &[all, ("x-ms-continuation", token)]).await;
+        assert_eq!(
+            (page.status, &page.json["message"]),
+            (400, &json!("Invalid Continuation Token"))
+        );
+    }
     let merged = client.query("SELECT VALUE c.n FROM c ORDER BY c.n", &[all]).await;
     assert_eq!((merged.status, merged.header("x-ms-substatus")), (400, "1004"));
     let bad = [all, ("x-ms-max-item-count", "0")];

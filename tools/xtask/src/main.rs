@@ -65,9 +65,10 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Runs Microsoft's tests of the Python SDK against the local store; docs/conformance.md has the results.
+    /// Runs foreign suites against the store: Microsoft's tests of the Python SDK, and scripts with the SDKs for
+    /// JavaScript and Python. docs/conformance.md has the results.
     Conformance {
-        /// Files of the tests, and options of pytest.
+        /// `scripts`, `sync`, `async`, or files of the tests; and options of pytest.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
@@ -173,7 +174,7 @@ fn conformance(arguments: &[String]) -> anyhow::Result<()> {
     let mut suite = Command::new("crates/cosmos-store/tests/conformance/run.py");
     suite.args([&url, "target/conformance"]).args(arguments);
     let status = suite.status().context("run this in the workspace's root, with Python")?;
-    ensure!(status.success(), "the suite could not be run");
+    ensure!(status.success(), "tests fail that are not known to fail");
     Ok(())
 }
 

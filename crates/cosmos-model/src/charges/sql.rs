@@ -127,7 +127,7 @@ mod tests {
             (
                 "SELECT TOP @n (c.a = 'FROM' ? {b: c.b} : undefined) AS d FROM c ORDER BY c.a",
                 false,
-                Some("SELECT TOP @n * FROM c ORDER BY c.a ASC"),
+                Some("SELECT TOP @n * FROM c ORDER BY c.a"),
             ),
             ("SELECT TOP 1 VALUE c FROM c", false, Some("SELECT TOP 1 * FROM c")),
             ("SELECT c.id FROM c JOIN t IN c.tags", false, None),

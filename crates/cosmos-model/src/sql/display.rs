@@ -127,8 +127,12 @@ impl Display for Source {
 
 impl Display for Order {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let order = if self.descending { "DESC" } else { "ASC" };
-        write!(f, "{} {order}", self.by)
+        let direction = match (self.has_direction, self.descending) {
+            (false, _) => "",
+            (true, false) => " ASC",
+            (true, true) => " DESC",
+        };
+        write!(f, "{}{direction}", self.by)
     }
 }
 

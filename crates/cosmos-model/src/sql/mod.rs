@@ -87,6 +87,8 @@ pub struct Order {
     pub by: Expr,
     /// DESC.
     pub descending: bool,
+    /// ASC or DESC is in the text.
+    pub has_direction: bool,
 }
 
 /// A scalar expression.

@@ -381,8 +381,9 @@ fn source(input: &mut Input<'_>) -> Parsed<Source> {
 
 fn order(input: &mut Input<'_>) -> Parsed<Order> {
     let by = expr(input)?;
-    let direction = opt(alt((word("ASC").value(false), word("DESC").value(true))));
-    Ok(Order { by, descending: { direction }.parse_next(input)?.unwrap_or_default() })
+    let direction =
+        opt(alt((word("ASC").value(false), word("DESC").value(true)))).parse_next(input)?;
+    Ok(Order { by, descending: direction == Some(true), has_direction: direction.is_some() })
 }
 
 // The expressions.

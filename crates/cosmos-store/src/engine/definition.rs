@@ -12,6 +12,9 @@ const MAX_LEVELS: usize = 3;
 
 /// The most bytes or characters of a name of a database, a container, an item.
 const MAX_NAME: usize = 255;
+/// The bytes of the id of an item:
+/// <https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits>.
+const MAX_ID: usize = 1023;
 
 /// What a replacement must leave as it is.
 const LASTING: [&str; 2] = ["partitionKey", "uniqueKeyPolicy"];
@@ -20,13 +23,24 @@ fn refused(text: impl Into<String>) -> Refusal {
     Refusal::new(400, text)
 }
 
-/// Checks the name of a database or a container, or the id of an item.
-pub(super) fn check_name(name: &str) -> Result<(), Refusal> {
-    if name.is_empty() || name.chars().count() > MAX_NAME || name.contains(['/', '\\', '?', '#']) {
-        let text = "The input name is invalid. Ensure to provide a non-empty string of at most '255' characters, without / \\ ? and #.";
-        return Err(refused(text));
+/// Checks the name of a database or a container.
+fn check_name(name: &str) -> Result<(), Refusal> {
+    check(name, name.chars().count() <= MAX_NAME, "255")
+}
+
+/// Checks the id of an item.
+pub(super) fn check_id(id: &str) -> Result<(), Refusal> {
+    check(id, id.len() <= MAX_ID, "1024")
+}
+
+fn check(name: &str, is_short: bool, limit: &str) -> Result<(), Refusal> {
+    if is_short && !name.is_empty() && !name.contains(['/', '\\', '?', '#']) {
+        return Ok(());
     }
-    Ok(())
+    Err(refused(format!(
+        "The input name is invalid. Ensure to provide a unique non-empty string less than '{limit}' characters. It has \
+         none of / \\ ? #."
+    )))
 }
 
 /// Returns the name in the body of a request.

@@ -122,7 +122,7 @@ impl Step {
         let own_id = own_id.to_string();
         let id = id.filter(|_| mode == Mode::Replace).unwrap_or_else(|| own_id.clone());
         if mode != Mode::Replace || id != own_id {
-            definition::check_name(&own_id)?;
+            definition::check_id(&own_id)?;
         }
         let values = epk::values_of_item(&body.json, &container.definition.key_paths)?;
         let mismatch = (values != key).then(|| {

@@ -11,7 +11,11 @@ use super::{
     call::{Call, bad_continuation, name},
     scope::Scope,
 };
-use crate::{Refusal, engine::View, query::Work};
+use crate::{
+    Refusal,
+    engine::{ContainerId, EpkRange, View},
+    query::Work,
+};
 
 /// The bytes of the items of a page at most, unless one item is larger:
 /// <https://learn.microsoft.com/azure/cosmos-db/nosql/query/pagination>.
@@ -32,7 +36,7 @@ impl Service {
         scope.check_session(call)?;
         let after = call
             .header(name::CONTINUATION)
-            .map(|token| BASE64_URL_SAFE_NO_PAD.decode(token).map_err(|_| bad_continuation()))
+            .map(|token| place(token, container.id, &scope.range).ok_or_else(bad_continuation))
             .transpose()?;
         let most = limit(call)?;
         let (view, id, range) = (view.clone(), container.id, scope.range.clone());
@@ -54,10 +58,20 @@ impl Service {
             Ok((bodies, last.filter(|_| more)))
         })
         .await?;
-        let token = continuation.map(|place| BASE64_URL_SAFE_NO_PAD.encode(place));
+        let token = continuation
+            .map(|place| BASE64_URL_SAFE_NO_PAD.encode([&id.to_be_bytes(), &*place].concat()));
         let answer = Answer::feed(container.rid(), "Documents", &bodies);
         Ok(charged(answer).continuation(token.as_deref()).scope(&scope))
     }
+}
+
+/// Returns the place behind which a page begins. The container is before it in the token, which no other container or
+/// logical partition takes.
+fn place(token: &str, container: ContainerId, range: &EpkRange) -> Option<Vec<u8>> {
+    let bytes = BASE64_URL_SAFE_NO_PAD.decode(token).ok()?;
+    let (id, place) = bytes.split_first_chunk()?;
+    let is_here = !range.is_point() || range.contains(place);
+    (ContainerId::from_be_bytes(*id) == container && is_here).then(|| place.to_vec())
 }
 
 /// Returns the most items of a page of a feed.

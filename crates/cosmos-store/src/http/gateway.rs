@@ -25,6 +25,12 @@ pub(super) fn page(
         let (from, until) = part.split_once('-').ok_or_else(bad_continuation)?;
         let bound = |text| epk(text).map_err(|_| bad_continuation());
         let current = EpkRange { from: bound(from)?, until: bound(until)? };
+        let is_within = parts.first().is_some_and(|first| first.from <= current.from)
+            && parts.last().is_some_and(|last| current.until <= last.until)
+            && current.from < current.until;
+        if !is_within {
+            return Err(bad_continuation());
+        }
         parts.retain(|part| part.until > current.until);
         if let Some(next) = parts.first_mut() {
             next.from = next.from.clone().max(current.until.clone());

@@ -7,7 +7,11 @@ use cosmos_model::{
 use serde_json::Value;
 
 use super::{Path, plan::columns};
-use crate::{Refusal, engine::Definition, sql::Prepared};
+use crate::{
+    Refusal,
+    engine::Definition,
+    sql::{NO_PATH, Prepared, is_vector_distance, refused},
+};
 
 /// Properties that the service indexes whatever the policy says.
 const ALWAYS_INDEXED: [&str; 3] = ["id", "_ts", "_rid"];
@@ -91,10 +95,7 @@ pub(super) fn order_paths(query: &Query) -> Result<Vec<(Path, bool)>, Refusal> {
             let message = "Order-by over correlated collections is not supported.";
             Err(Refusal::new(400, message))
         }
-        None => Err(Refusal::new(
-            400,
-            "Unsupported ORDER BY clause. ORDER BY item expression could not be mapped to a document path.",
-        )),
+        None => Err(refused("SC2206", NO_PATH, None)),
     };
     query.order_by.iter().map(path).collect()
 }
@@ -107,8 +108,7 @@ pub(super) fn is_computed(path: &[String], definition: &Definition) -> bool {
 
 /// Returns true for an order by a distance, which no index has.
 pub(super) fn is_by_distance(query: &Query) -> bool {
-    let by = query.order_by.first().map(|order| &order.by);
-    matches!(by, Some(Expr::Call(name, _)) if name == "VECTORDISTANCE")
+    query.order_by.first().is_some_and(|order| is_vector_distance(&order.by))
 }
 
 /// Returns the query with what the container defines for it. `None` if that is nothing.
@@ -163,7 +163,7 @@ pub(super) fn resolved(
             }
             _ => None,
         },
-        Expr::Call(name, arguments) if name == "VECTORDISTANCE" && arguments.len() < 4 => {
+        Expr::Call(name, arguments) if is_vector_distance(part) && arguments.len() < 4 => {
             let is_of = |embedding: &&Value| {
                 let path = policy::steps_of(embedding["path"].as_str().unwrap_or_default());
                 let mut paths = arguments.iter().filter_map(Expr::property);

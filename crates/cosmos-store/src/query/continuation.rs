@@ -3,7 +3,8 @@
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 
-use crate::{Refusal, json::Json, sql::Prepared};
+use super::PageRequest;
+use crate::{Refusal, engine::ContainerId, json::Json, sql::Prepared};
 
 /// The most bytes of a continuation: it has to fit into a header. The values of ORDER BY are in it.
 const MAX_BYTES: usize = 6_000;
@@ -28,15 +29,27 @@ pub(super) struct Continuation {
 }
 
 impl Continuation {
-    /// Reads a continuation of a query.
+    /// Reads a continuation of a query in a part of a container.
     ///
     /// # Errors
     /// 400 for anything else.
-    pub(super) fn read(text: &str, query: &Prepared) -> Result<Self, Refusal> {
-        Self::parse(text, query).ok_or_else(|| Refusal::new(400, "Invalid Continuation Token"))
+    pub(super) fn read(
+        text: &str,
+        query: &Prepared,
+        request: &PageRequest<'_>,
+    ) -> Result<Self, Refusal> {
+        let read = Self::parse(text, query, request.container);
+        // Of a physical partition that was split, each part goes on with the token of the whole. That of another
+        // logical partition would skip all of this one.
+        let is_within = |read: &Self| {
+            !request.range.is_point()
+                || read.place.is_empty()
+                || request.range.contains(&read.place)
+        };
+        read.filter(is_within).ok_or_else(|| Refusal::new(400, "Invalid Continuation Token"))
     }
 
-    fn parse(text: &str, query: &Prepared) -> Option<Self> {
+    fn parse(text: &str, query: &Prepared, container: ContainerId) -> Option<Self> {
         if text.len() > 2 * MAX_BYTES {
             return None;
         }
@@ -52,7 +65,7 @@ impl Continuation {
         else {
             return None;
         };
-        if **hash != *query_hash(query) {
+        if **hash != *query_hash(query, container) {
             return None;
         }
         let count = |value: &Json| match value {
@@ -85,13 +98,17 @@ impl Continuation {
     ///
     /// # Errors
     /// 400 if the values of ORDER BY are too long for a header.
-    pub(super) fn write(&self, query: &Prepared) -> Result<String, Refusal> {
+    pub(super) fn write(
+        &self,
+        query: &Prepared,
+        container: ContainerId,
+    ) -> Result<String, Refusal> {
         #[allow(clippy::cast_precision_loss, reason = "a whole number of 48 bits")]
         let count =
             |count: Option<u64>| count.map_or(Json::Null, |count| Json::Number(count as f64));
         let order = self.order.iter().map(|value| Json::Array(value.iter().cloned().collect()));
         let parts = Json::Array(vec![
-            Json::Text(query_hash(query).into()),
+            Json::Text(query_hash(query, container).into()),
             Json::Text(BASE64_URL_SAFE_NO_PAD.encode(&self.place).into()),
             Json::Text(BASE64_URL_SAFE_NO_PAD.encode(&self.before).into()),
             Json::Array(order.collect()),
@@ -110,9 +127,10 @@ impl Continuation {
     }
 }
 
-/// Returns a text that differs between queries, and between the values of their parameters.
-fn query_hash(query: &Prepared) -> String {
-    let mut bytes = query.query.to_string().into_bytes();
+/// Returns a text that differs between containers, queries, and the values of their parameters.
+fn query_hash(query: &Prepared, container: ContainerId) -> String {
+    let mut bytes = container.to_be_bytes().to_vec();
+    bytes.extend(query.query.to_string().into_bytes());
     for (name, value) in &query.parameters {
         bytes.extend(name.as_bytes());
         value.write(&mut bytes);

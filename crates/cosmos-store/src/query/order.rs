@@ -17,6 +17,9 @@ use crate::{
     sql::{Prepared, order},
 };
 
+const NO_HASHES: &str = "This store cannot continue an ORDER BY behind an array or object, for which the SDK sends a \
+                         hash. Exclude these values, for example by IS_PRIMITIVE, or read all results in one page.";
+
 /// The order of a query.
 #[derive(Default)]
 pub(super) struct Order {
@@ -94,7 +97,7 @@ impl Order {
     /// Returns where the page begins: where the one before has ended, or where an SDK says that it goes on.
     ///
     /// # Errors
-    /// 400 if that has another number of values.
+    /// 400 if that has another number of values, 501 for an array or object.
     pub(super) fn begin(
         &self,
         start: &Continuation,
@@ -103,10 +106,11 @@ impl Order {
         let invalid = || Refusal::new(400, "Invalid Continuation Token");
         let from = if start.place.is_empty() {
             let Some(resume) = resume else { return Ok(None) };
-            // An empty array stands for undefined; a hash of an object or array is not supported.
+            // An empty array stands for undefined, an object for the hash of an array or object.
             let value = |value: &Json| match value {
                 Json::Array(values) if values.is_empty() => Ok(None),
-                Json::Array(_) | Json::Object(_) => Err(invalid()),
+                Json::Object(_) => Err(Refusal::new(501, NO_HASHES)),
+                Json::Array(_) => Err(invalid()),
                 value => Ok(Some(value.clone())),
             };
             let rid = match &resume.rid {

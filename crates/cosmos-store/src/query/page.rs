@@ -75,7 +75,7 @@ pub(super) fn page_within(
 ) -> Result<Page, Refusal> {
     let definition = request.definition;
     let start = match request.continuation {
-        Some(text) => Continuation::read(text, query)?,
+        Some(text) => Continuation::read(text, query, request)?,
         None => beginning(query),
     };
     // Of a count of different results, those are looked for.
@@ -128,7 +128,7 @@ pub(super) fn page_within(
         && access.work.items_loaded as usize / 4 > output.results.len();
     Ok(Page {
         results: output.results,
-        continuation: end.map(|end| end.write(query)).transpose()?,
+        continuation: end.map(|end| end.write(query, container)).transpose()?,
         work: access.work,
         wanted: access.wanted.filter(|_| is_costly),
         used_index: access.used,

@@ -14,6 +14,8 @@ use super::{
 
 mod queries;
 
+pub(crate) use queries::{NO_PATH, is_vector_distance};
+
 /// A list of constants of IN that is at least so long is sorted.
 const MIN_SORTED: usize = 4;
 

@@ -21,6 +21,7 @@ mod plan;
 mod tests;
 
 use compile::Compiler;
+pub(crate) use compile::{NO_PATH, is_vector_distance};
 use eval::{Frame, Run};
 pub use groups::Groups;
 pub use operators::order;
@@ -161,7 +162,7 @@ pub fn is_true(condition: &Expr, source: &str, item: &Json) -> Result<bool, Refu
 }
 
 /// Returns a refusal in the form of the service; without a code where the service's is not known.
-fn refused(code: &str, message: &str, location: Option<(usize, usize)>) -> Refusal {
+pub(crate) fn refused(code: &str, message: &str, location: Option<(usize, usize)>) -> Refusal {
     let location =
         location.map(|(start, end)| format!(r#""location":{{"start":{start},"end":{end}}},"#));
     let location = location.unwrap_or_default();

@@ -1,11 +1,12 @@
 use std::cmp::Ordering;
 
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{World, everything};
 use crate::{
-    engine::{EpkRange, Item},
+    engine::{EpkRange, Item, Name},
     json::Json,
     query::{ResumeFilter, WantedIndex, Work, page::Limits},
     sql::{Groups, Prepared, Row, order},
@@ -69,6 +70,7 @@ fn queries_give_what_the_service_gives() {
         ("SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.s FROM c)", json!([4])),
         ("SELECT COUNT(1) AS k FROM (SELECT DISTINCT VALUE c.n FROM c)", json!([{"k": 2}])),
         ("SELECT VALUE SUM(c.n) FROM c", json!([6])),
+        ("SELECT VALUE COUNT(1) FROM c ORDER BY c.n", json!([4])),
         ("SELECT VALUE MAX(c.nope) FROM c", json!([])),
         (
             "SELECT c.n, COUNT(1) AS k FROM c GROUP BY c.n",
@@ -146,10 +148,27 @@ fn a_continuation_of_another_query_is_refused() {
         let refusal = world.page(&other, &everything(), None, Some(&continuation), None);
         assert_eq!(refusal.unwrap_err().message, "Invalid Continuation Token");
     }
-    for text in ["", "x", "AAAA", &"A".repeat(100_000)] {
+    let bytes = BASE64_URL_SAFE_NO_PAD.decode(&continuation).expect("base64");
+    let cut = BASE64_URL_SAFE_NO_PAD.encode(&bytes[..bytes.len() / 2]);
+    for text in ["", "x", "AAAA", &"A".repeat(100_000), &cut] {
         let refusal = world.page(&query, &everything(), None, Some(text), None);
-        assert_eq!(refusal.unwrap_err().status, 400);
+        assert_eq!(refusal.unwrap_err().message, "Invalid Continuation Token");
     }
+    // Behind that place, another logical partition may have nothing.
+    for key in ["b", "c", "d"] {
+        let range = view_range(&world, key);
+        let refusal = world.page(&query, &range, None, Some(&continuation), None);
+        assert_eq!(refusal.unwrap_err().message, "Invalid Continuation Token", "{key}");
+    }
+    // The container is another one of the same name.
+    let anew = async {
+        world.engine.delete_container(world.container).await.expect("the container");
+        let definition = json!({"id": "c", "partitionKey": {"paths": ["/pk"], "version": 2}});
+        world.engine.create_container(Name::Id("d"), &definition, 1, None).await.expect("another");
+    };
+    world.runtime.block_on(anew);
+    let refusal = world.page(&query, &everything(), None, Some(&continuation), None);
+    assert_eq!(refusal.unwrap_err().message, "Invalid Continuation Token");
 }
 
 #[test]
@@ -178,6 +197,14 @@ fn an_sdk_goes_on_behind_a_value_and_an_item() {
         assert_eq!(ids(down, json!(2), rid("0"), false), br#""0""4""1""#);
         assert_eq!(ids(down, json!(2), None, true), br#""4""1""#);
         build(&world, &["n"], false);
+    }
+    // What the .NET SDK sends for an array or object, and what no SDK sends.
+    let query = Prepared::new(up, Vec::new()).expect("a query");
+    for (value, status) in [(json!({"type": "array", "low": 1, "high": 2}), 501), (json!([1]), 400)]
+    {
+        let resume = ResumeFilter { value: vec![value.into()], rid: None, exclude: false };
+        let refusal = world.page(&query, &everything(), None, None, Some(resume)).unwrap_err();
+        assert_eq!(refusal.status, status, "{refusal}");
     }
 }
 

@@ -15,6 +15,10 @@ use crate::{
 
 use super::{Alias, Compiler, Grouping, missing};
 
+/// The service's text for an ORDER BY of anything but properties.
+pub(crate) const NO_PATH: &str =
+    "Unsupported ORDER BY clause. ORDER BY item expression could not be mapped to a document path.";
+
 impl<'q> Compiler<'q> {
     /// Compiles a query within a query, with the names that are known where it stands.
     pub(super) fn subquery(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
@@ -63,6 +67,14 @@ impl<'q> Compiler<'q> {
         let ordered = query.order_by.iter().map(|order| &order.by);
         let is_grouped =
             !query.group_by.is_empty() || selected.into_iter().chain(ordered).any(sums_up);
+        // Without GROUP BY there is one result, which no order changes.
+        let is_total = is_grouped && query.group_by.is_empty();
+        for by in query.order_by.iter().filter(|_| is_total) {
+            if by.by.property().is_none() {
+                return Err(refused("SC2206", NO_PATH, None));
+            }
+            self.expr(&by.by)?;
+        }
         if is_grouped {
             // Behind GROUP BY there is no item: no name is that of the container.
             for alias in &mut outer {
@@ -81,7 +93,11 @@ impl<'q> Compiler<'q> {
             grouping.clause = ("ORDER BY clause", "SC2103");
         }
         let mut order = Vec::new();
-        for by in &query.order_by {
+        for by in query.order_by.iter().filter(|_| !is_total) {
+            if by.has_direction && is_vector_distance(&by.by) {
+                let message = "Specifying a sorting order (ASC or DESC) with VectorDistance function is not supported.";
+                return Err(refused("", message, None));
+            }
             order.push((self.expr(&by.by)?, by.descending || is_similarity(&by.by)));
         }
         let top = query.top.as_ref().map(|count| self.count(count, "TOP")).transpose()?;
@@ -208,10 +224,14 @@ fn sums_up(expr: &Expr) -> bool {
     found
 }
 
+pub(crate) fn is_vector_distance(expr: &Expr) -> bool {
+    matches!(expr, Expr::Call(name, _) if name == "VECTORDISTANCE")
+}
+
 /// Returns whether an expression is greater the more similar two vectors are. Their order is always that the most
 /// similar ones come first.
 fn is_similarity(expr: &Expr) -> bool {
-    let Expr::Call(name, arguments) = expr else { return false };
+    let Expr::Call(_, arguments) = expr else { return false };
     let option = arguments.get(3).and_then(|options| {
         let Expr::Object(options) = options else { return None };
         options.iter().find(|(name, _)| name == "distanceFunction").map(|(_, metric)| metric)
@@ -219,5 +239,5 @@ fn is_similarity(expr: &Expr) -> bool {
     let is_distance = option.is_some_and(|metric| {
         matches!(metric, Expr::Literal(serde_json::Value::String(metric)) if metric.eq_ignore_ascii_case("euclidean"))
     });
-    name == "VECTORDISTANCE" && !is_distance
+    is_vector_distance(expr) && !is_distance
 }
