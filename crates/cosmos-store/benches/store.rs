@@ -146,8 +146,10 @@ impl<'a> Connection<'a> {
             match line.trim_end().split_once(": ") {
                 None => break,
                 Some(("content-length", value)) => length = value.parse()?,
-                Some(("etag", value)) => answer.etag = value.to_owned(),
-                Some(("x-ms-documentdb-query-metrics", value)) => answer.metrics = value.to_owned(),
+                Some(("etag", value)) => value.clone_into(&mut answer.etag),
+                Some(("x-ms-documentdb-query-metrics", value)) => {
+                    value.clone_into(&mut answer.metrics);
+                }
                 Some(_) => {}
             }
         }
@@ -326,7 +328,7 @@ fn main() -> anyhow::Result<()> {
     let mut containers = Vec::new();
     for count in [SMALL, options.items] {
         let (path, took) = filled(&store, count)?;
-        let rate = count as f64 / took.as_secs_f64();
+        let rate = f64::from(u32::try_from(count)?) / took.as_secs_f64();
         println!("{count} items: {rate:.0} upserts a second, {} MiB", store.memory()?);
         Connection::open(&store, &path)?.indexed(PAGE, RANGE, 20)?;
         containers.push((path, count));

@@ -101,8 +101,7 @@ impl Service {
         let answer = match committed.results.into_iter().next() {
             Some(Ok(done)) => {
                 let policy = &container.definition.policy;
-                let charge =
-                    charge::operation(kind, &done, n_patches, WriteScope::Request, policy);
+                let charge = charge::operation(kind, &done, n_patches, WriteScope::Request, policy);
                 let mut answer = Answer::new(done.status).charge(charge);
                 if let Some(item) = done.item {
                     answer = answer.etag(&item.etag).item_lsn(item.lsn);

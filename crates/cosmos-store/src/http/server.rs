@@ -110,17 +110,16 @@ where
     let router =
         Router::new().fallback(respond::<A, F>).with_state(Arc::new(Gateway { options, answer }));
     let (shutdown, stopped) = oneshot::channel::<()>();
-    let task = match tls {
-        Some(tls) => tokio::spawn(run(tls.listener(listener)?, router, stopped)),
+    let task = if let Some(tls) = tls {
+        tokio::spawn(run(tls.listener(listener)?, router, stopped))
+    } else {
         // Small answers would otherwise wait for the client's delayed acknowledgement.
-        None => {
-            let listener = listener.tap_io(|connection| {
-                if let Err(error) = connection.set_nodelay(true) {
-                    tracing::debug!(%error, "TCP_NODELAY cannot be set");
-                }
-            });
-            tokio::spawn(run(listener, router, stopped))
-        }
+        let listener = listener.tap_io(|connection| {
+            if let Err(error) = connection.set_nodelay(true) {
+                tracing::debug!(%error, "TCP_NODELAY cannot be set");
+            }
+        });
+        tokio::spawn(run(listener, router, stopped))
     };
     let certificate = tls.map(|tls| tls.certificate.clone());
     Ok(Server { address, certificate, shutdown, task, read_region: None })

@@ -1,6 +1,9 @@
 //! JSON values as the service holds them: numbers are doubles, and properties keep their order.
 
-use std::fmt::{Formatter, Result as Written};
+use std::{
+    fmt::{Formatter, Result as Written},
+    marker::PhantomData,
+};
 
 use serde::{
     Deserialize, Deserializer,
@@ -54,9 +57,8 @@ impl Json {
     /// # Errors
     /// As [`Json::parse`].
     pub fn parse_only(bytes: &[u8], names: &[&str]) -> Result<Self, Refusal> {
-        let mut reader = serde_json::Deserializer::from_slice(bytes);
-        let read = reader.deserialize_map(Only(names)).and_then(|read| reader.end().map(|()| read));
-        read.map_err(|error| invalid(&error))
+        let read = properties(bytes, names)?;
+        Ok(Self::Object(read.into_iter().map(|(name, value)| (name.into(), value)).collect()))
     }
 
     /// Returns a property of an object.
@@ -72,7 +74,7 @@ impl Json {
             Self::Bool(true) => to.extend_from_slice(b"true"),
             Self::Bool(false) => to.extend_from_slice(b"false"),
             Self::Number(number) => write(to, &self::number(*number)),
-            Self::Text(text) => write(to, text),
+            Self::Text(text) => write_text(to, text),
             Self::Array(all) => {
                 to.push(b'[');
                 for (n, value) in all.iter().enumerate() {
@@ -89,7 +91,7 @@ impl Json {
                     if n > 0 {
                         to.push(b',');
                     }
-                    write(to, name);
+                    write_text(to, name);
                     to.push(b':');
                     value.write(to);
                 }
@@ -129,6 +131,34 @@ impl Json {
                     all.iter().map(|(name, value)| name.len() + 16 + value.size()).sum()
                 }
             }
+    }
+}
+
+/// Reads these properties of an object in text JSON, in the order of the text: as values, or as texts of it
+/// ([`serde_json::value::RawValue`]).
+///
+/// # Errors
+/// As [`Json::parse_only`].
+pub(crate) fn properties<'b, 'n, V: Deserialize<'b>>(
+    bytes: &'b [u8],
+    names: &'n [&'n str],
+) -> Result<Vec<(&'n str, V)>, Refusal> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let read = reader.deserialize_map(Only(names, PhantomData));
+    read.and_then(|read| reader.end().map(|()| read)).map_err(|error| invalid(&error))
+}
+
+/// Appends a text. Most have nothing to escape, which a loop over chunks finds out several bytes at a time.
+pub(crate) fn write_text(to: &mut Vec<u8>, text: &str) {
+    let is_escaped = |byte: &&u8| matches!(byte, 0..b' ' | b'"' | b'\\');
+    let is_plain = |chunk: &[u8]| chunk.iter().filter(is_escaped).count() == 0;
+    if text.as_bytes().chunks(64).all(is_plain) {
+        to.reserve(text.len() + 2);
+        to.push(b'"');
+        to.extend_from_slice(text.as_bytes());
+        to.push(b'"');
+    } else {
+        write(to, text);
     }
 }
 
@@ -259,26 +289,26 @@ impl<'de> Visitor<'de> for Any {
 }
 
 /// Reads these properties of an object.
-struct Only<'n>(&'n [&'n str]);
+struct Only<'n, V>(&'n [&'n str], PhantomData<V>);
 
-impl<'de> Visitor<'de> for Only<'_> {
-    type Value = Json;
+impl<'de, 'n, V: Deserialize<'de>> Visitor<'de> for Only<'n, V> {
+    type Value = Vec<(&'n str, V)>;
 
     fn expecting(&self, f: &mut Formatter<'_>) -> Written {
         f.write_str("a JSON object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<Json, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<Self::Value, A::Error> {
         let mut properties = Vec::with_capacity(self.0.len());
         while let Some(name) = all.next_key_seed(NameOf(self.0))? {
             match name {
-                Some(name) => properties.push((Box::from(name), all.next_value()?)),
+                Some(name) => properties.push((name, all.next_value()?)),
                 None => {
                     all.next_value::<IgnoredAny>()?;
                 }
             }
         }
-        Ok(Json::Object(properties))
+        Ok(properties)
     }
 }
 

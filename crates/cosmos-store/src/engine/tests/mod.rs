@@ -11,7 +11,6 @@ use crate::{Refusal, json::Json};
 
 mod crash;
 mod definitions;
-mod measure;
 mod model;
 mod rules;
 
