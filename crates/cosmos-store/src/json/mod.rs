@@ -1,13 +1,11 @@
 //! JSON values as the service holds them: numbers are doubles, and properties keep their order.
 
-use std::{
-    fmt::{Formatter, Result as Written},
-    marker::PhantomData,
-};
+use std::fmt::{Formatter, Result as Written};
 
+use memchr::{memchr, memchr2};
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{MapAccess, SeqAccess, Visitor},
 };
 use serde_json::{Map, Number, Value};
 
@@ -51,14 +49,14 @@ impl Json {
         }
     }
 
-    /// Reads an object in text JSON, but only these properties of it: the others are skipped, which is several
-    /// times faster than reading them.
+    /// Reads an object in text JSON as [`Json::write`] writes it, but only these properties of it: the others are
+    /// skipped, which is many times faster than reading them.
     ///
     /// # Errors
-    /// As [`Json::parse`].
+    /// 400 for anything else.
     pub fn parse_only(bytes: &[u8], names: &[&str]) -> Result<Self, Refusal> {
-        let read = properties(bytes, names)?;
-        Ok(Self::Object(read.into_iter().map(|(name, value)| (name.into(), value)).collect()))
+        let read = |(name, text): (&str, &[u8])| Ok((name.into(), Self::parse(text)?));
+        Ok(Self::Object(texts(bytes, names)?.into_iter().map(read).collect::<Result<_, _>>()?))
     }
 
     /// Returns a property of an object.
@@ -134,18 +132,65 @@ impl Json {
     }
 }
 
-/// Reads these properties of an object in text JSON, in the order of the text: as values, or as texts of it
-/// ([`serde_json::value::RawValue`]).
+/// Returns the texts of these properties of an object, in their order, as [`Json::write`] has written them.
 ///
 /// # Errors
 /// As [`Json::parse_only`].
-pub(crate) fn properties<'b, 'n, V: Deserialize<'b>>(
+pub(crate) fn texts<'b, 'n>(
     bytes: &'b [u8],
-    names: &'n [&'n str],
-) -> Result<Vec<(&'n str, V)>, Refusal> {
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let read = reader.deserialize_map(Only(names, PhantomData));
-    read.and_then(|read| reader.end().map(|()| read)).map_err(|error| invalid(&error))
+    names: &[&'n str],
+) -> Result<Vec<(&'n str, &'b [u8])>, Refusal> {
+    let mut found = Vec::with_capacity(names.len());
+    let mut rest = bytes;
+    while let Some((name, value, behind)) = property(rest) {
+        let known = if memchr(b'\\', name).is_none() {
+            let name = name.get(1..name.len().saturating_sub(1)).unwrap_or_default();
+            names.iter().find(|known| known.as_bytes() == name)
+        } else {
+            let name = serde_json::from_slice::<String>(name).map_err(|error| invalid(&error))?;
+            names.iter().find(|known| **known == name)
+        };
+        found.extend(known.map(|known| (*known, value)));
+        rest = behind;
+    }
+    let is_object = bytes == b"{}" || bytes.starts_with(b"{") && rest == b"}";
+    if is_object { Ok(found) } else { Err(invalid(&"it is no object")) }
+}
+
+/// Splits a property from an object: the texts of its name and its value, and what is behind it.
+fn property(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    // Before a property there is a brace or a comma, before its value a colon.
+    let rest = bytes.get(1..)?;
+    let (name, rest) = rest.split_at_checked(text_end(rest)?)?;
+    let rest = rest.get(1..)?;
+    let (value, rest) = rest.split_at_checked(value_end(rest)?)?;
+    Some((name, value, rest))
+}
+
+/// Returns the end of the text at the beginning.
+fn text_end(bytes: &[u8]) -> Option<usize> {
+    let mut at = bytes.starts_with(b"\"").then_some(1)?;
+    loop {
+        at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes.get(at) == Some(&b'"') {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}
+
+/// Returns the end of the value at the beginning.
+fn value_end(bytes: &[u8]) -> Option<usize> {
+    let (mut at, mut depth) = (0, 0_usize);
+    loop {
+        match bytes.get(at)? {
+            b'"' => at += text_end(bytes.get(at..)?)?,
+            b'{' | b'[' => (at, depth) = (at + 1, depth + 1),
+            b'}' | b']' if depth > 0 => (at, depth) = (at + 1, depth - 1),
+            b',' | b'}' if depth == 0 => return Some(at),
+            _ => at += 1,
+        }
+    }
 }
 
 /// Appends a text. Most have nothing to escape, which a loop over chunks finds out several bytes at a time.
@@ -175,7 +220,7 @@ fn number(number: f64) -> Number {
     Number::from_f64(number).unwrap_or_else(|| 0.into())
 }
 
-fn invalid(error: &serde_json::Error) -> Refusal {
+fn invalid(error: &dyn std::fmt::Display) -> Refusal {
     Refusal::new(
         400,
         format!("The input content is invalid because the JSON is malformed: {error}"),
@@ -285,52 +330,5 @@ impl<'de> Visitor<'de> for Any {
             properties.push(property);
         }
         Ok(Json::Object(properties))
-    }
-}
-
-/// Reads these properties of an object.
-struct Only<'n, V>(&'n [&'n str], PhantomData<V>);
-
-impl<'de, 'n, V: Deserialize<'de>> Visitor<'de> for Only<'n, V> {
-    type Value = Vec<(&'n str, V)>;
-
-    fn expecting(&self, f: &mut Formatter<'_>) -> Written {
-        f.write_str("a JSON object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<Self::Value, A::Error> {
-        let mut properties = Vec::with_capacity(self.0.len());
-        while let Some(name) = all.next_key_seed(NameOf(self.0))? {
-            match name {
-                Some(name) => properties.push((name, all.next_value()?)),
-                None => {
-                    all.next_value::<IgnoredAny>()?;
-                }
-            }
-        }
-        Ok(properties)
-    }
-}
-
-/// Finds the name of a property among these, without a copy of it.
-struct NameOf<'n>(&'n [&'n str]);
-
-impl<'de, 'n> DeserializeSeed<'de> for NameOf<'n> {
-    type Value = Option<&'n str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
-        reader.deserialize_str(self)
-    }
-}
-
-impl<'n> Visitor<'_> for NameOf<'n> {
-    type Value = Option<&'n str>;
-
-    fn expecting(&self, f: &mut Formatter<'_>) -> Written {
-        f.write_str("the name of a property")
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(self.0.iter().find(|known| **known == name).copied())
     }
 }

@@ -1,7 +1,6 @@
 //! What a query makes of an item, and the results of a page.
 
 use cosmos_model::sql::{Expr, Query, Select};
-use serde_json::value::RawValue;
 
 use super::continuation::Continuation;
 use crate::{
@@ -63,8 +62,8 @@ impl Copies {
         let Some(wanted) = &self.properties else { return Some(item.body.to_vec()) };
         let names: Vec<&str> = wanted.iter().map(|(_, property)| &**property).collect();
         // What is stored can be read.
-        let found = json::properties::<&RawValue>(&item.body, &names).ok()?;
-        let texts = found.iter().map(|(_, value)| value.get().len());
+        let found = json::texts(&item.body, &names).ok()?;
+        let texts = found.iter().map(|(_, value)| value.len());
         let aliases = wanted.iter().map(|(alias, _)| alias.len() + 4);
         let mut result = Vec::with_capacity(texts.chain(aliases).sum::<usize>() + 2);
         for (alias, property) in wanted {
@@ -74,7 +73,7 @@ impl Copies {
             result.push(if result.is_empty() { b'{' } else { b',' });
             json::write_text(&mut result, alias);
             result.push(b':');
-            result.extend_from_slice(value.get().as_bytes());
+            result.extend_from_slice(value);
         }
         if result.is_empty() {
             result.push(b'{');
