@@ -2,7 +2,7 @@
 
 use std::fmt::{Formatter, Result as Written};
 
-use memchr::{memchr, memchr2};
+use memchr::memchr2;
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, SeqAccess, Visitor},
@@ -142,29 +142,35 @@ pub(crate) fn texts<'b, 'n>(
 ) -> Result<Vec<(&'n str, &'b [u8])>, Refusal> {
     let mut found = Vec::with_capacity(names.len());
     let mut rest = bytes;
-    while let Some((name, value, behind)) = property(rest) {
-        let known = if memchr(b'\\', name).is_none() {
-            let name = name.get(1..name.len().saturating_sub(1)).unwrap_or_default();
-            names.iter().find(|known| known.as_bytes() == name)
-        } else {
-            let name = serde_json::from_slice::<String>(name).map_err(|error| invalid(&error))?;
-            names.iter().find(|known| **known == name)
-        };
-        found.extend(known.map(|known| (*known, value)));
+    while let Some((known, value, behind)) = property(rest, names) {
+        found.extend(known.map(|known| (known, value)));
         rest = behind;
     }
     let is_object = bytes == b"{}" || bytes.starts_with(b"{") && rest == b"}";
     if is_object { Ok(found) } else { Err(invalid(&"it is no object")) }
 }
 
-/// Splits a property from an object: the texts of its name and its value, and what is behind it.
-fn property(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+/// Splits a property from an object: its name, if it is one of these, the text of its value, and what is behind it.
+fn property<'b, 'n>(
+    bytes: &'b [u8],
+    names: &[&'n str],
+) -> Option<(Option<&'n str>, &'b [u8], &'b [u8])> {
     // Before a property there is a brace or a comma, before its value a colon.
     let rest = bytes.get(1..)?;
-    let (name, rest) = rest.split_at_checked(text_end(rest)?)?;
-    let rest = rest.get(1..)?;
+    // Names are short: to call a search would take longer than this.
+    let end = rest.iter().skip(1).position(|byte| matches!(byte, b'"' | b'\\'))? + 1;
+    let (known, end) = if rest.get(end) == Some(&b'"') {
+        let name = rest.get(1..end)?;
+        (names.iter().find(|known| known.as_bytes() == name), end + 1)
+    } else {
+        let end = text_end(rest)?;
+        let name = serde_json::from_slice::<String>(rest.get(..end)?).ok()?;
+        (names.iter().find(|known| **known == name), end)
+    };
+    // Without the quote in front, so behind the colon.
+    let rest = rest.strip_prefix(b"\"")?.get(end..)?;
     let (value, rest) = rest.split_at_checked(value_end(rest)?)?;
-    Some((name, value, rest))
+    Some((known.copied(), value, rest))
 }
 
 /// Returns the end of the text at the beginning.
