@@ -351,7 +351,7 @@ fn main() -> anyhow::Result<()> {
         let time = figures.iter().map(|one| one.time).min().unwrap_or_default();
         let processor = figures.iter().map(|one| one.processor).min().unwrap_or_default();
         println!(
-            "| {request} | {items} | {:.2} | {} |",
+            "| {request} | {items} | {:.3} | {} |",
             time.as_secs_f64() * 1e3,
             processor.as_micros()
         );
