@@ -27,7 +27,7 @@ struct Options {
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     requests: usize,
     /// Rounds, of which the best one counts: other programs disturb some of them.
-    #[arg(long, value_name = "N", default_value_t = 9)]
+    #[arg(long, value_name = "N", default_value_t = 12)]
     rounds: usize,
     /// The folder that keeps the data, instead of the memory.
     #[arg(long, value_name = "DIR")]
