@@ -152,6 +152,7 @@ impl Tls {
         Err(io::Error::new(io::ErrorKind::Unsupported, text))
     }
 
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as with the feature")]
     fn listener(&self, listener: TcpListener) -> io::Result<TcpListener> {
         Ok(listener)
     }
