@@ -60,6 +60,9 @@ struct ServeArguments {
     /// Writes the certificate of --https to this file, in PEM.
     #[arg(long, value_name = "FILE", requires = "https")]
     certificate: Option<PathBuf>,
+    /// Adds a second region for reading, at the next port, whose state may be this old.
+    #[arg(long, value_name = "MILLISECONDS")]
+    read_region_lag: Option<u64>,
     /// Listens on all interfaces, for containers and other machines; names their host with --allow-host.
     #[arg(long)]
     all_interfaces: bool,
@@ -111,6 +114,7 @@ async fn run(arguments: ServeArguments) -> anyhow::Result<()> {
         partitions: arguments.partitions,
         allowed_hosts: arguments.allow_host,
         https: arguments.https,
+        read_region_lag: arguments.read_region_lag.map(Duration::from_millis),
     };
     let interface =
         if arguments.all_interfaces { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
@@ -177,6 +181,9 @@ fn announce(server: &Server, folder: Option<&std::path::Path>) {
     let mut err = std::io::stderr();
     let kept = folder.map_or_else(|| "memory".to_owned(), |folder| folder.display().to_string());
     let _ = writeln!(err, "cosmos-store listens on {url} and keeps its data in {kept}");
+    if let Some(region) = server.read_region() {
+        let _ = writeln!(err, "The region for reading, West US, listens on {}", region.url());
+    }
     let _ = writeln!(err, "AccountEndpoint={url};AccountKey={WELL_KNOWN_KEY};");
 }
 

@@ -2,15 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+use std::time::{Duration, Instant};
+
 use bytes::Bytes;
 use cosmos_store::{
-    engine::Engine,
+    engine::{Engine, Name},
     http::{Options, Server, Service, WELL_KNOWN_KEY, authorization},
 };
-use http::{Request, StatusCode};
+use http::{Request, StatusCode, response::Parts};
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const DATE: &str = "Thu, 27 Apr 2017 00:51:12 GMT";
 
@@ -25,18 +27,30 @@ async fn send(
     path: &str,
     body: impl Into<Bytes>,
 ) -> (StatusCode, Value) {
+    let (parts, json) = send_with(server, method, path, &[], body).await;
+    (parts.status, json)
+}
+
+async fn send_with(
+    server: &Server,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> (Parts, Value) {
     let client = Client::builder(TokioExecutor::new()).build_http();
-    let request = Request::builder()
+    let mut request = Request::builder()
         .method(method)
         .uri(format!("http://{}{path}", server.address()))
         .header("x-ms-date", DATE)
-        .header("authorization", authorization(method, path, DATE, WELL_KNOWN_KEY))
-        .body(Full::<Bytes>::from(body.into()))
-        .unwrap();
-    let response = client.request(request).await.unwrap();
-    let status = response.status();
-    let body = response.into_body().collect().await.unwrap().to_bytes();
-    (status, serde_json::from_slice(&body).unwrap_or_default())
+        .header("authorization", authorization(method, path, DATE, WELL_KNOWN_KEY));
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Full::<Bytes>::from(body.into())).unwrap();
+    let (parts, body) = client.request(request).await.unwrap().into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    (parts, serde_json::from_slice(&body).unwrap_or_default())
 }
 
 #[tokio::test]
@@ -64,6 +78,94 @@ async fn an_encrypted_port_has_a_certificate_for_this_machine() {
         let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
         let plain = format!("http://{}/", server.address()).parse().unwrap();
         assert!(client.get(plain).await.is_err());
+    }
+    server.stop().await;
+}
+
+/// A store with an item, on two ports.
+async fn two_regions(lag: Duration) -> Server {
+    let engine = Engine::open(None).unwrap();
+    engine.create_database(&json!({"id": "d"}), None).await.unwrap();
+    let container = json!({"id": "c", "partitionKey": {"paths": ["/pk"]}});
+    engine.create_container(Name::Id("d"), &container, 1, None).await.unwrap();
+    let options = Options { read_region_lag: Some(lag), ..Options::default() };
+    let service = Service::new(engine, options);
+    service.serve(([127, 0, 0, 1], 0).into()).await.unwrap()
+}
+
+const ITEMS: &str = "/dbs/d/colls/c/docs";
+const ITEM: &str = "/dbs/d/colls/c/docs/a";
+const KEY: (&str, &str) = ("x-ms-documentdb-partitionkey", "[1]");
+
+async fn write(server: &Server) -> (Parts, Value) {
+    let headers = [KEY, ("x-ms-documentdb-is-upsert", "true")];
+    send_with(server, "POST", ITEMS, &headers, r#"{"id": "a", "pk": 1}"#).await
+}
+
+fn header<'a>(parts: &'a Parts, name: &str) -> &'a str {
+    parts.headers.get(name).map_or("", |value| value.to_str().unwrap())
+}
+
+#[tokio::test]
+async fn what_is_read_in_the_second_region_is_old_whatever_is_asked_for() {
+    let server = two_regions(Duration::from_hours(1)).await;
+    let second = server.read_region().unwrap();
+    for region in [&server, second] {
+        let (_, account) = send(region, "GET", "/", "").await;
+        let write = json!({"name": "East US", "databaseAccountEndpoint": server.url()});
+        let read = json!({"name": "West US", "databaseAccountEndpoint": second.url()});
+        assert_eq!(account["writableLocations"], json!([write]));
+        assert_eq!(account["readableLocations"], json!([write, read]));
+        assert_eq!(account["enableMultipleWriteLocations"], false);
+    }
+    let (written, _) = write(&server).await;
+    let token = header(&written, "x-ms-session-token");
+    let newest = ("x-ms-cosmos-read-consistency-strategy", "LatestCommitted");
+    let session = ("x-ms-session-token", token);
+    let eventual = ("x-ms-consistency-level", "Eventual");
+    for (headers, sub_status) in [
+        (vec![KEY], ""),
+        (vec![KEY, newest], ""),
+        (vec![KEY, session, eventual], ""),
+        (vec![KEY, session], "1002"),
+    ] {
+        let (first, _) = send_with(&server, "GET", ITEM, &headers, "").await;
+        assert_eq!(first.status, 200, "{headers:?}");
+        let (parts, _) = send_with(second, "GET", ITEM, &headers, "").await;
+        let found = (parts.status.as_u16(), header(&parts, "x-ms-substatus"));
+        assert_eq!(found, (404, sub_status), "{headers:?}");
+        if sub_status.is_empty() {
+            assert_eq!(header(&parts, "x-ms-session-token"), "0:-1#0");
+        }
+    }
+    let query = [KEY, ("x-ms-documentdb-isquery", "True")];
+    let text = r#"{"query": "SELECT * FROM c"}"#;
+    for (region, count) in [(&server, 1), (second, 0)] {
+        let (_, page) = send_with(region, "POST", ITEMS, &query, text).await;
+        assert_eq!(page["_count"], count);
+        let (_, page) = send_with(region, "GET", ITEMS, &[], "").await;
+        assert_eq!(page["_count"], count);
+        let feed = [("a-im", "Incremental feed"), ("x-ms-documentdb-partitionkeyrangeid", "0")];
+        let (parts, _) = send_with(region, "GET", ITEMS, &feed, "").await;
+        assert_eq!(parts.status, if count == 1 { 200 } else { 304 });
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn writes_are_refused_in_the_second_region_and_arrive_there_after_the_lag() {
+    let lag = Duration::from_millis(100);
+    let server = two_regions(lag).await;
+    let second = server.read_region().unwrap();
+    let (refused, _) = write(second).await;
+    assert_eq!((refused.status.as_u16(), header(&refused, "x-ms-substatus")), (403, "3"));
+    assert_eq!(send(second, "POST", "/dbs", r#"{"id":"other"}"#).await.0, 403);
+    let (written, _) = write(&server).await;
+    let headers = [KEY, ("x-ms-session-token", header(&written, "x-ms-session-token"))];
+    let began = Instant::now();
+    while send_with(second, "GET", ITEM, &headers, "").await.0.status != 200 {
+        assert!(began.elapsed() < 100 * lag, "the write does not arrive");
+        tokio::time::sleep(lag / 10).await;
     }
     server.stop().await;
 }

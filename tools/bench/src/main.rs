@@ -5,7 +5,6 @@ mod feed;
 mod load;
 mod models;
 mod overhead;
-mod store;
 mod worst;
 
 mod handler;
@@ -24,7 +23,8 @@ use tokio::runtime::{self, Runtime};
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Measures the release build of the handler against the local Cosmos DB endpoint.
+/// Measures the release build of the handler against the local Cosmos DB endpoint; `cargo xtask bench store` the local
+/// store alone.
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo xtask bench")]
 enum Bench {
@@ -40,8 +40,6 @@ enum Bench {
     Feed(feed::FeedBenchOptions),
     /// The ten requests of the article on its data models V1, V2 and V3, side by side.
     Models(models::ModelsOptions),
-    /// The local store alone, at 1,000 items and at many: times, processor time, memory.
-    Store(store::StoreOptions),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -56,7 +54,6 @@ fn main() -> anyhow::Result<()> {
             Bench::Worst => worst::run().await,
             Bench::Feed(options) => feed::run(options).await,
             Bench::Models(options) => models::run(options).await,
-            Bench::Store(options) => store::run(options).await,
         }
     };
     // Ctrl-C drops the work and so ends its processes.

@@ -72,7 +72,7 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Measures the handler; `--help` is its own.
+    /// Measures the handler, or with `store` the local store; `--help` is its own.
     #[command(disable_help_flag = true)]
     Bench {
         /// Arguments of the bench: `cargo xtask bench --help`.
@@ -92,7 +92,7 @@ fn main() -> anyhow::Result<()> {
         Task::Costs { write } => costs(write),
         Task::Chaos { arguments } => beside_handler("tributary-chaos", &arguments),
         Task::Conformance { arguments } => conformance(&arguments),
-        Task::Bench { arguments } => beside_handler("tributary-bench", &arguments),
+        Task::Bench { arguments } => bench(&arguments),
     }
 }
 
@@ -154,22 +154,27 @@ fn costs(write: bool) -> anyhow::Result<()> {
 const COMPLETENESS_TESTS: &[&str] =
     &["complete::", "functions::", "access::", "costs", "infra::", "secrets"];
 
+fn bench(arguments: &[String]) -> anyhow::Result<()> {
+    match arguments.split_first() {
+        Some((what, options)) if what == "store" => {
+            let bench = ["bench", "--package", "tributary-cosmos-store", "--bench", "store", "--"];
+            let options: Vec<&str> = options.iter().map(String::as_str).collect();
+            cargo(&[&bench[..], &options].concat())
+        }
+        _ => beside_handler("tributary-bench", arguments),
+    }
+}
+
 fn beside_handler(program: &str, arguments: &[String]) -> anyhow::Result<()> {
     // In one build: the program expects the handler beside itself.
     cargo(&["build", "--release", "--bin", "tributary", "--bin", program])?;
-    if arguments.first().is_some_and(|one| one == "store") {
-        cargo(STORE)?;
-    }
     let run = ["run", "--quiet", "--release", "--bin", program, "--"];
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     cargo(&[&run[..], &arguments].concat())
 }
 
-/// Builds the store, which is not among the default members.
-const STORE: &[&str] = &["build", "--release", "--package", "tributary-cosmos-store"];
-
 fn conformance(arguments: &[String]) -> anyhow::Result<()> {
-    cargo(STORE)?;
+    cargo(&["build", "--release", "--package", "tributary-cosmos-store"])?;
     let (_store, url) = local::Local::store()?;
     let mut suite = Command::new("crates/cosmos-store/tests/conformance/run.py");
     suite.args([&url, "target/conformance"]).args(arguments);

@@ -66,6 +66,9 @@ impl Disk {
         let failed = |error: &dyn std::fmt::Display| {
             io::Error::other(format!("{}: {error}", file.display()))
         };
+        if !file.exists() {
+            create(&file).map_err(|error| failed(&error))?;
+        }
         let database =
             Database::builder().set_cache_size(CACHE_BYTES).create(&file).map_err(|error| {
                 match error {
@@ -109,6 +112,19 @@ impl Disk {
         transaction.commit()?;
         Ok(())
     }
+}
+
+/// Creates an empty store under another name first: a kill at any moment leaves no file here that is half a store.
+fn create(file: &Path) -> Result<(), redb::Error> {
+    let new = file.with_extension(uuid::Uuid::new_v4().to_string());
+    drop(Database::create(&new)?);
+    // Not over the file that another process may have made meanwhile. Some file systems have no links.
+    match std::fs::hard_link(&new, file) {
+        Ok(()) => std::fs::remove_file(&new)?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => std::fs::remove_file(&new)?,
+        Err(_) => std::fs::rename(&new, file)?,
+    }
+    Ok(())
 }
 
 fn write<'a>(

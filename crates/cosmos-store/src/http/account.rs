@@ -1,21 +1,31 @@
 //! The account, from which every SDK learns its addresses and the engine's limits.
 
 use bytes::Bytes;
-use http::Request;
+use http::{Request, uri::Authority};
 use serde_json::{Value, json};
 
 use super::{call, callers};
 
-/// The region of the account: SDKs name it to prefer it.
-const REGION: &str = "East US";
+/// The regions of the account, of which the second one is for reading: SDKs name one to prefer it.
+const REGIONS: [&str; 2] = ["East US", "West US"];
 
 /// Returns the account. Its locations have the address by which the caller came, so that a client behind a proxy or in
-/// a container stays there.
-pub(super) fn account(request: &Request<Bytes>) -> Value {
+/// a container stays there; those of two regions have the host of it, and their ports.
+pub(super) fn account(request: &Request<Bytes>, ports: Option<[u16; 2]>) -> Value {
     let authority = callers::authorities(request).next().unwrap_or("localhost");
     let scheme = call::header(request, "x-forwarded-proto").or(request.uri().scheme_str());
-    let address = format!("{}://{authority}/", scheme.unwrap_or("http"));
-    let location = json!([{"name": REGION, "databaseAccountEndpoint": address}]);
+    let scheme = scheme.unwrap_or("http");
+    let location = |region: &str, authority: &str| json!({"name": region, "databaseAccountEndpoint": format!("{scheme}://{authority}/")});
+    let [first, second] = REGIONS;
+    let readable = match ports {
+        None => vec![location(first, authority)],
+        Some([write, read]) => {
+            let parsed = authority.parse::<Authority>();
+            let host = parsed.as_ref().map_or(authority, Authority::host);
+            let at = |region, port| location(region, &format!("{host}:{port}"));
+            vec![at(first, write), at(second, read)]
+        }
+    };
     let host = authority.split(['.', ':']).next();
     // The limits are those of the service; an SDK takes an empty object for a fault.
     let engine = json!({
@@ -46,8 +56,8 @@ pub(super) fn account(request: &Request<Bytes>) -> Value {
         "media": "//media/",
         "addresses": "//addresses/",
         "_dbs": "//dbs/",
-        "writableLocations": location,
-        "readableLocations": location,
+        "writableLocations": readable.get(..1),
+        "readableLocations": readable,
         "enableMultipleWriteLocations": false,
         "continuousBackupEnabled": true,
         "enableNRegionSynchronousCommit": false,

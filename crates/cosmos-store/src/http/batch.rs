@@ -45,7 +45,7 @@ impl Service {
     ) -> Result<Answer, Refusal> {
         let (operations, form) = read(call)?;
         let key = items::required_key(call)?;
-        let policy = charge::policy(&container.definition);
+        let policy = &container.definition.policy;
         let mut heads = Vec::with_capacity(operations.len());
         let mut all = Vec::with_capacity(operations.len());
         for BatchOperation { kind, operation, n_patches, minimal, .. } in operations {
@@ -59,7 +59,7 @@ impl Service {
             results.into_iter().zip(&heads).map(|(result, (kind, n_patches, _))| match result {
                 Ok(done) if is_done => {
                     let scope = WriteScope::Transaction;
-                    let charge = charge::operation(*kind, &done, *n_patches, scope, &policy);
+                    let charge = charge::operation(*kind, &done, *n_patches, scope, policy);
                     (Ok(done), charge)
                 }
                 Ok(_) => (Err(failed_dependency()), 0.0),
@@ -134,8 +134,8 @@ impl Service {
                     .unwrap_or_else(|| Err(Refusal::new(500, "The store gave no result.")));
                 let charge = match &result {
                     Ok(done) => {
-                        let policy = charge::policy(&container.definition);
-                        charge::operation(kind, done, n_patches, WriteScope::Request, &policy)
+                        let policy = &container.definition.policy;
+                        charge::operation(kind, done, n_patches, WriteScope::Request, policy)
                     }
                     Err(_) => LOOKUP_RU,
                 };

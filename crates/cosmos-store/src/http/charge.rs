@@ -7,13 +7,9 @@ use cosmos_model::charges::{
 };
 
 use super::Kind;
-use crate::engine::{Definition, Done, Item};
+use crate::engine::{Done, Item};
 
 pub(super) use cosmos_model::charges::rates::LOOKUP_RU;
-
-pub(super) fn policy(definition: &Definition) -> IndexingPolicy {
-    serde_json::from_value(definition.json["indexingPolicy"].clone()).unwrap_or_default()
-}
 
 /// Returns the charge of an operation on an item that succeeded.
 pub(super) fn operation(

@@ -100,9 +100,8 @@ impl Service {
         let committed = self.engine.transact(container.id, key.as_ref(), vec![operation]).await?;
         let answer = match committed.results.into_iter().next() {
             Some(Ok(done)) => {
-                let policy = charge::policy(&container.definition);
-                let charge =
-                    charge::operation(kind, &done, n_patches, WriteScope::Request, &policy);
+                let policy = &container.definition.policy;
+                let charge = charge::operation(kind, &done, n_patches, WriteScope::Request, policy);
                 let mut answer = Answer::new(done.status).charge(charge);
                 if let Some(item) = done.item {
                     answer = answer.etag(&item.etag).item_lsn(item.lsn);

@@ -11,6 +11,7 @@
 //!
 //! `call` and `address` read a request, `scope` finds the part of the container that it is for, `answer` writes the
 //! headers, and `charge` the request units. `server` is the port (`tls`, an encrypted one), with `callers` and `authorization` before it.
+//! `region` is a second port, which lags.
 
 mod account;
 mod address;
@@ -25,12 +26,13 @@ mod feeds;
 mod gateway;
 mod items;
 mod query;
+mod region;
 mod resources;
 mod scope;
 mod server;
 mod tls;
 
-use std::{net::SocketAddr, panic::AssertUnwindSafe, sync::Arc};
+use std::{net::SocketAddr, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures::FutureExt as _;
@@ -68,13 +70,16 @@ pub struct Options {
     pub allowed_hosts: Vec<String>,
     /// Encrypts the port, with a certificate of its own ([`Server::certificate`]).
     pub https: bool,
+    /// Adds a second region, for reading, to the account of a port. It has the next port (or a free one), and answers
+    /// with a state that may be this old, whatever the consistency that is asked for.
+    pub read_region_lag: Option<Duration>,
 }
 
 impl Default for Options {
     /// Returns the well-known key, one physical partition, and this machine alone.
     fn default() -> Self {
         let key = Some(WELL_KNOWN_KEY.to_owned());
-        Self { key, partitions: 1, allowed_hosts: Vec::new(), https: false }
+        Self { key, partitions: 1, allowed_hosts: Vec::new(), https: false, read_region_lag: None }
     }
 }
 
@@ -83,6 +88,8 @@ impl Default for Options {
 pub struct Service {
     engine: Engine,
     options: Arc<Options>,
+    /// The ports of two regions: the one for writing, and the one for reading.
+    ports: Option<[u16; 2]>,
 }
 
 /// What a request asks for, read from its method, path and headers.
@@ -144,7 +151,7 @@ pub struct Touched {
 impl Service {
     /// Creates the API of a store.
     pub fn new(engine: Engine, options: Options) -> Self {
-        Self { engine, options: Arc::new(options) }
+        Self { engine, options: Arc::new(options), ports: None }
     }
 
     /// Returns the engine of the store.
@@ -209,6 +216,9 @@ impl Service {
     /// # Errors
     /// When the port is taken.
     pub async fn serve(&self, address: SocketAddr) -> std::io::Result<Server> {
+        if let Some(lag) = self.options.read_region_lag {
+            return region::serve(self, address, lag).await;
+        }
         let service = self.clone();
         let answer = move |request| {
             let service = service.clone();
@@ -221,7 +231,7 @@ impl Service {
         let view = &state.cloned().unwrap_or_else(|| self.engine.view());
         match call.path()[..] {
             [] if *call.method() == Method::GET => {
-                Ok(Answer::json(200, &account::account(&call.request)))
+                Ok(Answer::json(200, &account::account(&call.request, self.ports)))
             }
             [] => Err(resources::no_such_verb()),
             ["dbs"] => self.databases(view, call).await,

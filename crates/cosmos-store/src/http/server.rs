@@ -14,7 +14,7 @@ use http::{HeaderValue, Request};
 use http_body_util::BodyExt as _;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::timeout};
 
-use super::{Options, answer::Answer, authorization, call::Call, callers, tls::TlsListener};
+use super::{Options, answer::Answer, authorization, call::Call, callers, tls::Tls};
 use crate::Refusal;
 
 /// The largest body that is accepted, in bytes: an item or a batch has at most 2 MB, and the store refuses those above
@@ -35,6 +35,7 @@ pub struct Server {
     certificate: Option<String>,
     shutdown: oneshot::Sender<()>,
     task: JoinHandle<()>,
+    pub(super) read_region: Option<Box<Server>>,
 }
 
 impl Server {
@@ -54,10 +55,15 @@ impl Server {
         self.certificate.as_deref()
     }
 
+    /// Returns the server of the second region, if there is one ([`Options::read_region_lag`]).
+    pub fn read_region(&self) -> Option<&Self> {
+        self.read_region.as_deref()
+    }
+
     /// Stops listening, gives requests under way two seconds to end, and closes the connections.
     pub async fn stop(self) {
-        let Self { shutdown, mut task, .. } = self;
-        drop(shutdown);
+        let Self { shutdown, mut task, read_region, .. } = self;
+        drop((shutdown, read_region));
         if timeout(STOP_GRACE, &mut task).await.is_err() {
             task.abort();
         }
@@ -84,25 +90,37 @@ where
     F: Future<Output = http::Response<Bytes>> + Send + 'static,
 {
     let listener = TcpListener::bind(address).await?;
+    listen(listener, Tls::of(&options)?.as_ref(), options, answer)
+}
+
+/// Serves requests on an open port, as [`serve`].
+pub(super) fn listen<A, F>(
+    listener: TcpListener,
+    tls: Option<&Tls>,
+    options: Arc<Options>,
+    answer: A,
+) -> io::Result<Server>
+where
+    A: Fn(Request<Bytes>) -> F + Send + Sync + 'static,
+    F: Future<Output = http::Response<Bytes>> + Send + 'static,
+{
     let address = listener.local_addr()?;
-    let https = options.https;
-    let router = Router::new()
-        .fallback(respond::<A, F>)
-        .with_state(Arc::new(Gateway { options: Arc::clone(&options), answer }));
+    let router =
+        Router::new().fallback(respond::<A, F>).with_state(Arc::new(Gateway { options, answer }));
     let (shutdown, stopped) = oneshot::channel::<()>();
-    if https {
-        let (listener, certificate) = TlsListener::new(listener, &options.allowed_hosts)?;
-        let task = tokio::spawn(run(listener, router, stopped));
-        return Ok(Server { address, certificate: Some(certificate), shutdown, task });
-    }
-    // Small answers would otherwise wait for the client's delayed acknowledgement.
-    let listener = listener.tap_io(|connection| {
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(%error, "TCP_NODELAY cannot be set");
-        }
-    });
-    let task = tokio::spawn(run(listener, router, stopped));
-    Ok(Server { address, certificate: None, shutdown, task })
+    let task = if let Some(tls) = tls {
+        tokio::spawn(run(tls.listener(listener)?, router, stopped))
+    } else {
+        // Small answers would otherwise wait for the client's delayed acknowledgement.
+        let listener = listener.tap_io(|connection| {
+            if let Err(error) = connection.set_nodelay(true) {
+                tracing::debug!(%error, "TCP_NODELAY cannot be set");
+            }
+        });
+        tokio::spawn(run(listener, router, stopped))
+    };
+    let certificate = tls.map(|tls| tls.certificate.clone());
+    Ok(Server { address, certificate, shutdown, task, read_region: None })
 }
 
 /// Serves until the sender of `stopped` is dropped; it is never used.
@@ -116,6 +134,13 @@ async fn run<L: Listener<Addr = SocketAddr>>(
     };
     if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stopped).await {
         tracing::error!(%error, "the store's server stopped");
+    }
+}
+
+impl Tls {
+    /// Returns the encryption of a store's ports, if it has any.
+    pub(super) fn of(options: &Options) -> io::Result<Option<Self>> {
+        options.https.then(|| Self::new(&options.allowed_hosts)).transpose()
     }
 }
 

@@ -22,15 +22,22 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// The connections that wait until the server takes them.
 const WAITING: usize = 128;
 
+/// The encryption of ports.
+pub(super) struct Tls {
+    acceptor: TlsAcceptor,
+    /// In PEM.
+    pub(super) certificate: String,
+}
+
 /// A port whose connections are encrypted.
 pub(super) struct TlsListener {
     address: SocketAddr,
     ready: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
 }
 
-impl TlsListener {
-    /// Creates a certificate for this machine and these hosts, and returns it, in PEM, with the port.
-    pub(super) fn new(listener: TcpListener, hosts: &[String]) -> io::Result<(Self, String)> {
+impl Tls {
+    /// Creates a certificate for this machine and these hosts.
+    pub(super) fn new(hosts: &[String]) -> io::Result<Self> {
         let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
         let names = own.into_iter().chain(hosts.iter().filter(|host| *host != "*").cloned());
         let CertifiedKey { cert, signing_key } =
@@ -44,11 +51,15 @@ impl TlsListener {
             })
             .map_err(io::Error::other)?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(Self { acceptor: Arc::new(config).into(), certificate: cert.pem() })
+    }
 
+    /// Encrypts the connections of a port.
+    pub(super) fn listener(&self, listener: TcpListener) -> io::Result<TlsListener> {
         let address = listener.local_addr()?;
         let (sender, ready) = mpsc::channel(WAITING);
-        tokio::spawn(accept(listener, TlsAcceptor::from(Arc::new(config)), sender));
-        Ok((Self { address, ready }, cert.pem()))
+        tokio::spawn(accept(listener, self.acceptor.clone(), sender));
+        Ok(TlsListener { address, ready })
     }
 }
 

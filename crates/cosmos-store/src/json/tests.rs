@@ -51,16 +51,28 @@ fn properties_keep_their_order_and_the_last_of_a_name_counts() {
 
 #[test]
 fn what_is_not_asked_for_is_skipped() {
-    let body = br#"{"a": {"deep": [1, {"x": "}"}]}, "n": 2, "t": "x"}"#;
-    let value = Json::parse_only(body, &["n", "nope"]).unwrap();
-    assert_eq!(text(&value), r#"{"n":2}"#);
+    let body = br#"{"a":{"deep":[1,{"x":"}"}]},"n":2,"t":"x\\","q\"":[{}]}"#;
+    let value = Json::parse_only(body, &["n", "q\"", "nope"]).unwrap();
+    assert_eq!(text(&value), r#"{"n":2,"q\"":[{}]}"#);
     assert_eq!(text(&Json::parse_only(body, &[]).unwrap()), "{}");
-    for broken in ["{\"n\": 1} x", "{\"n\": 1", "[1]", "1"] {
-        assert_eq!(
-            Json::parse_only(broken.as_bytes(), &["n"]).unwrap_err().status,
-            400,
-            "{broken}"
-        );
+    let mut broken = vec!["{\"n\":1} x", "{\"n\":nul}", "{\"n\":1}}", "[1]", "1", "{\"\\x\":1}"];
+    let body = str::from_utf8(body).unwrap();
+    broken.extend((0..body.len()).map(|end| &body[..end]));
+    for broken in broken {
+        let refused = Json::parse_only(broken.as_bytes(), &["n"]);
+        assert_eq!(refused.unwrap_err().status, 400, "{broken}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_properties_that_are_read_are_those_of_the_whole(properties in prop::collection::vec((r#"[ab"\\]{1,2}"#, values()), 0..5)) {
+        let named = |(name, value): (String, Json)| (Box::from(name), value);
+        let whole = Json::Object(properties.into_iter().map(named).collect());
+        let names = ["a", "b\"", "\\a"];
+        let Json::Object(all) = &whole else { return Ok(()) };
+        let wanted = all.iter().filter(|(name, _)| names.contains(&&**name)).cloned().collect();
+        prop_assert_eq!(Json::parse_only(text(&whole).as_bytes(), &names), Ok(Json::Object(wanted)));
     }
 }
 

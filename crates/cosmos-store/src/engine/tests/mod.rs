@@ -11,7 +11,6 @@ use crate::{Refusal, json::Json};
 
 mod crash;
 mod definitions;
-mod measure;
 mod model;
 mod rules;
 
@@ -44,7 +43,9 @@ impl World {
     fn of(engine: Engine, properties: Value) -> Self {
         let mut definition = json!({"id": "c", "partitionKey": {"paths": ["/pk"]}});
         definition.as_object_mut().unwrap().extend(properties.as_object().unwrap().clone());
-        run(engine.create_database(&json!({"id": "d"}), None)).unwrap();
+        if engine.view().database(Name::Id("d")).is_none() {
+            run(engine.create_database(&json!({"id": "d"}), None)).unwrap();
+        }
         run(engine.create_container(Name::Id("d"), &definition, 1, None)).unwrap();
         let container = engine.view().container(Name::Id("d"), Name::Id("c")).unwrap().0;
         Self { engine, container }

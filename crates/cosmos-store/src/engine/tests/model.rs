@@ -388,6 +388,11 @@ fn check_indexes(world: &World, range: &EpkRange, items: &[Value]) -> Result<(),
     Ok(())
 }
 
+/// Returns the sum of the LSNs: a transaction has one.
+fn lsns(world: &World) -> Lsn {
+    world.view().partitions(world.container).iter().map(|one| one.lsn).sum()
+}
+
 fn story(steps: &[Step], folder: Option<&Folder>) -> Result<(), TestCaseError> {
     let definition = json!({
         "defaultTtl": -1, "changeFeedPolicy": {"retentionDuration": 60},
@@ -402,6 +407,7 @@ fn story(steps: &[Step], folder: Option<&Folder>) -> Result<(), TestCaseError> {
         match step {
             Step::Transact { pk, writes } => {
                 let operations = writes.iter().map(|write| operation(*pk, write, &etags)).collect();
+                let before = lsns(&world);
                 let committed = world.batch(&key(*pk), operations);
                 let mut items = model.get(pk).cloned().unwrap_or_default();
                 let mut statuses = Vec::new();
@@ -412,6 +418,8 @@ fn story(steps: &[Step], folder: Option<&Folder>) -> Result<(), TestCaseError> {
                     }
                 }
                 let failed = statuses.iter().position(|status| *status >= 400);
+                let is_new = failed.is_none() && writes.iter().any(|one| one.kind != Kind::Read);
+                prop_assert_eq!(lsns(&world), before + Lsn::from(is_new));
                 for (place, result) in committed.results.iter().enumerate() {
                     let expected = match failed {
                         Some(failed) if failed != place => 424,
