@@ -16,7 +16,8 @@ use super::{
     Server, Service,
     answer::Answer,
     call::{self, Call, name},
-    server::{Tls, listen},
+    server::listen,
+    tls::Tls,
 };
 use crate::{
     Refusal,
