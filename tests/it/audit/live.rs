@@ -49,7 +49,7 @@ async fn audit_around(world: &World, meanwhile: impl Future<Output = ()>) -> Vec
     let read = Notify::new();
     let mut watch = Watch { items, read: &read, found: Vec::new() };
     let blog = Blog::new(&World::cosmos(&world.endpoint).await);
-    let options = AuditOptions { settle: Duration::from_millis(500), repair: false };
+    let options = AuditOptions { settle: Duration::from_secs(2), repair: false };
     let meanwhile = async {
         read.notified().await;
         meanwhile.await;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, anyhow, ensure};
+use azure_data_cosmos::options::{ConnectionPoolOptions, ServerCertificateValidation};
 use azure_data_cosmos::{
     AccountEndpoint, AccountReference, CosmosClient, CosmosRuntime, CosmosRuntimeBuilder,
     RoutingStrategy,
@@ -61,7 +62,7 @@ impl Default for EndpointOptions {
 pub struct CosmosEndpoint {
     store: Arc<EndpointStore>,
     /// For the clients of this process.
-    own_server: Arc<OnceCell<(RunningServer, CosmosRuntime)>>,
+    own_server: Arc<OnceCell<RunningServer>>,
 }
 
 impl CosmosEndpoint {
@@ -107,19 +108,20 @@ impl CosmosEndpoint {
         Ok(RunningServer(server))
     }
 
-    /// Returns the account's address and key for clients of this process, and the runtime that they share. They use a
-    /// port of their own.
+    /// Returns the account's address and key for a client of this process, and a runtime for it: clients that share
+    /// one also share what they know of containers. The clients of the process use a port of their own.
     ///
     /// # Errors
     /// If no port can be opened, or the SDK cannot make a runtime.
     pub async fn connect(&self) -> anyhow::Result<(AccountReference, CosmosRuntime)> {
-        let start = async || {
-            let runtime = CosmosRuntimeBuilder::new().build().await;
-            let runtime = runtime.context("the SDK cannot make a runtime")?;
-            anyhow::Ok((self.serve(0).await?, runtime))
-        };
-        let (server, runtime) = self.own_server.get_or_try_init(start).await?;
-        Ok((server.account()?, runtime.clone()))
+        let server = self.own_server.get_or_try_init(|| self.serve(0)).await?;
+        // The port is not encrypted, so that no client needs the certificates of the system: to read them takes longer
+        // than a story's requests.
+        let pool = ConnectionPoolOptions::builder()
+            .with_server_certificate_validation(ServerCertificateValidation::RequiredUnlessEmulator)
+            .build()?;
+        let runtime = CosmosRuntimeBuilder::new().with_connection_pool(pool).build().await;
+        Ok((server.account()?, runtime.context("the SDK cannot make a runtime")?))
     }
 
     /// Creates a client for this account.

@@ -184,8 +184,8 @@ const MAX_LOCKED_MS: u64 = 100;
 pub(super) struct Splits {
     chaos: Chaos,
     next: Mutex<Next>,
-    /// The containers whose partitions split, with the ends of that.
-    under_way: Mutex<Vec<(ContainerId, Instant)>>,
+    /// The containers of which a partition splits.
+    under_way: Mutex<Vec<ContainerId>>,
 }
 
 #[derive(Debug)]
@@ -208,28 +208,30 @@ impl Splits {
 
     /// Returns true while a partition of a container splits.
     pub(super) fn is_splitting(&self, container: ContainerId) -> bool {
-        let mut under_way = lock(&self.under_way);
-        let now = Instant::now();
-        under_way.retain(|(_, until)| *until > now);
-        under_way.iter().any(|(splitting, _)| *splitting == container)
+        lock(&self.under_way).contains(&container)
     }
 
     /// Counts a write. If a split is due, a partition of the written container splits.
-    pub(super) async fn after_write(&self, engine: &Engine, operation: &ItemsOperation) {
+    pub(super) fn after_write(self: &Arc<Self>, engine: &Engine, operation: &ItemsOperation) {
         let Some(mut random) = self.due() else { return };
         let container = operation.container;
         let partitions = engine.view().partitions(container);
         let Some(partition) = partitions.get(random.index(partitions.len())) else { return };
-        let locked = Duration::from_millis(random.below(MAX_LOCKED_MS));
-        // A partition with a single item stays as it is.
-        if engine.split(container, partition.id).await.is_err() {
-            return;
-        }
-        lock(&self.under_way).push((container, Instant::now() + locked));
-        let (partition, ms) = (partition.id, locked.as_millis());
-        let [_, container] = &operation.names;
-        let what = format_args!("partition {partition} of {container}, locked for {ms} ms");
+        let (partition, locked) = (partition.id, random.below(MAX_LOCKED_MS));
+        let [_, name] = &operation.names;
+        let what = format_args!("partition {partition} of {name}, locked for {locked} ms");
         self.chaos.note(ChaosKind::Split, what);
+        lock(&self.under_way).push(container);
+        let (splits, engine) = (Arc::clone(self), engine.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(locked)).await;
+            // A container that has gone, or a partition that has split meanwhile, stays as it is.
+            let _ = engine.split(container, partition).await;
+            let mut under_way = lock(&splits.under_way);
+            if let Some(place) = under_way.iter().position(|one| *one == container) {
+                under_way.swap_remove(place);
+            }
+        });
     }
 
     fn due(&self) -> Option<Random> {

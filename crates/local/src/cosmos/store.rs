@@ -26,7 +26,7 @@ pub(super) struct EndpointStore {
     expiry_interval: Option<Duration>,
     /// True if a task removes expired items.
     expires: AtomicBool,
-    splits: Option<Splits>,
+    splits: Option<Arc<Splits>>,
 }
 
 impl EndpointStore {
@@ -47,7 +47,7 @@ impl EndpointStore {
             requests: RequestLog::new(keep_requests),
             expiry_interval,
             expires: AtomicBool::new(false),
-            splits: chaos.clone().map(Splits::new),
+            splits: chaos.clone().map(Splits::new).map(Arc::new),
             faults: Faults { chaos, pending: std::sync::Mutex::default() },
             holds: Holds::default(),
         })
@@ -113,7 +113,7 @@ impl EndpointStore {
         if let Some(splits) = &self.splits
             && kind.writes()
         {
-            splits.after_write(self.service.engine(), operation).await;
+            splits.after_write(self.service.engine(), operation);
         }
         met.map_or(answer, RequestFault::answer)
     }

@@ -94,7 +94,7 @@ async fn each_request_costs_what_its_budget_says() {
             "2 requests, 15.10 RU: read rooms, batch rooms",
         ),
         ("GET", BOOKINGS, None, "1 request, 3.64 RU: query rooms"),
-        ("GET", "/api/people/ann/rooms", None, "1 request, 3.51 RU: query people"),
+        ("GET", "/api/people/ann/rooms", None, "1 request, 3.52 RU: query people"),
         ("GET", "/api/people/ann/room-count", None, "1 request, 1.00 RU: read room-counts"),
         ("DELETE", first.header("location"), None, "2 requests, 15.10 RU: read rooms, batch rooms"),
     ] {
