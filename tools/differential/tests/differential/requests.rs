@@ -54,15 +54,15 @@ body1 = "id": "1"{if}, "resourceBody": {"id": "1", "pk": {Key}{properties}}
 body2 = "id": "2"{if}, "resourceBody": {"id": "2", "pk": {Key}{properties}}
 if = | | , "ifMatch": "<etag of {id}>"
 
-sql = * FROM c {where} | {row} FROM c {where} | {row} FROM c {where} | {row} FROM c {where} ORDER BY c.id | TOP 2 VALUE c.id FROM c {where} ORDER BY c.id DESC | VALUE c.id FROM c {where} ORDER BY c.id OFFSET 1 LIMIT 2 | DISTINCT VALUE c.pk FROM c {where} | VALUE COUNT(1) FROM c {where} | VALUE {ofn} FROM c WHERE IS_NUMBER(c.n) | VALUE {ofs} FROM c WHERE IS_STRING(c.s)
+sql = * FROM c {where} | {row} FROM c {where} | {row} FROM c {where} | {row} FROM c {where} ORDER BY c.id | TOP 2 VALUE c.id FROM c {where} ORDER BY c.id DESC | VALUE c.id FROM c {where} ORDER BY c.id OFFSET 1 LIMIT 2 | DISTINCT VALUE c.pk FROM c {where} | VALUE COUNT(1) FROM c {where} | VALUE {of_number} FROM c WHERE IS_NUMBER(c.n) | VALUE {of_text} FROM c WHERE IS_STRING(c.s)
 row = VALUE c | c.id, c.pk | VALUE {'i': c.id, 'l': [c.pk, 1]} | VALUE CONCAT(c.id, UPPER('äz'), LOWER('QÄ'), TRIM(' x ')) | VALUE SUBSTRING(c.id, 1, 1) | VALUE REPLACE(c.id, ' ', 'b')
-ofn = -c.n | ABS(c.n) | CEILING(c.n) | FLOOR(c.n) | SIGN(c.n) | SQRT(ABS(c.n)) | c.n + 1 | c.n * 2 | c.n - 0.5 | c.n / 4 | c.n % 2 | POWER(c.n, 2) | EXP(c.n) | c.n = 1 ? 'one' : 'other' | TOSTRING(c.n) | COUNT(c.n)
-ofs = UPPER(c.s) | LENGTH(c.s) | LEFT(c.s, 1) | RIGHT(c.s, 1) | SUBSTRING(c.s, 1, 5) | CONCAT(c.s, 'z') | LTRIM(c.s) | c.s||'a' | REPLACE(c.s, 'x', '')
+of_number = -c.n | ABS(c.n) | CEILING(c.n) | FLOOR(c.n) | SIGN(c.n) | SQRT(ABS(c.n)) | c.n + 1 | c.n * 2 | c.n - 0.5 | c.n / 4 | c.n % 2 | POWER(c.n, 2) | EXP(c.n) | c.n = 1 ? 'one' : 'other' | TOSTRING(c.n) | COUNT(c.n)
+of_text = UPPER(c.s) | LENGTH(c.s) | LEFT(c.s, 1) | RIGHT(c.s, 1) | SUBSTRING(c.s, 1, 5) | CONCAT(c.s, 'z') | LTRIM(c.s) | c.s||'a' | REPLACE(c.s, 'x', '')
 where = | WHERE {defined} | WHERE {defined} | WHERE {maybe} | WHERE ({defined}) {and} {maybe}
 and = AND | OR
-defined = c.id > '1' | IS_NUMBER(c.n) AND {onn} | IS_STRING(c.s) AND {ons} | IS_{type}({place}) | NOT ({defined}) | ({defined}) {and} ({defined})
-onn = c.n {op} {n} | c.n BETWEEN {n} AND {n} | c.n IN ({n}, {n}, true, null)
-ons = c.s {op} {s} | {f}(c.s, {s}) | c.s LIKE 'x%' | c.s LIKE '%_y'
+defined = c.id > '1' | IS_NUMBER(c.n) AND {numeric} | IS_STRING(c.s) AND {textual} | IS_{type}({place}) | NOT ({defined}) | ({defined}) {and} ({defined})
+numeric = c.n {op} {n} | c.n BETWEEN {n} AND {n} | c.n IN ({n}, {n}, true, null)
+textual = c.s {op} {s} | {f}(c.s, {s}) | c.s LIKE 'x%' | c.s LIKE '%_y'
 maybe = c.n {order} {n} | ARRAY_CONTAINS(c.a, {n}) | c.n = true | c.n = null | c.o.x = c.n | c.a[0] = 1 | c.s = c.pk | c.o = {'x': 1} | c.a = [1] | c['n'] > 0
 op = {order} | !=
 order = = | < | <= | > | >=
