@@ -127,6 +127,16 @@ async fn an_item_is_created_read_replaced_patched_and_deleted_with_its_etag() {
 }
 
 #[tokio::test]
+async fn headers_with_letters_beyond_ascii_are_read() {
+    let client = Client::new(1).await;
+    let item = "/dbs/d/colls/c/docs/1";
+    client.create(json!({"id": "1", "pk": "ä"})).await;
+    let key = (KEY, r#"["ä"]"#);
+    assert_eq!(client.get(item, &[key]).await.status, 200);
+    assert_eq!(client.send("DELETE", item, &[key, ("if-match", "ä")], "").await.status, 412);
+}
+
+#[tokio::test]
 async fn a_session_token_of_a_newer_state_is_refused_with_1002() {
     let client = Client::new(1).await;
     let before = client.service.engine().view();

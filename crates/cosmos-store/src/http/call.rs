@@ -150,7 +150,7 @@ pub(super) fn decoded(text: &str) -> Cow<'_, str> {
 }
 
 pub(super) fn header<'a>(request: &'a Request<Bytes>, name: &str) -> Option<&'a str> {
-    request.headers().get(name).and_then(|value| value.to_str().ok())
+    request.headers().get(name).and_then(|value| std::str::from_utf8(value.as_bytes()).ok())
 }
 
 pub(super) fn is(request: &Request<Bytes>, name: &str) -> bool {
