@@ -257,7 +257,11 @@ async fn the_commands_of_a_group_apply_their_change_once() {
     booked.push(first);
     let copies = requests(&world, n_before).into_iter().filter(|(_, of)| of == "people");
     let kinds = copies.map(|(kind, _)| kind).collect::<Vec<_>>();
-    assert_eq!(kinds, [Read, Replace, Read, Replace], "of the first booking, and of all others");
+    // Of the first booking, and of all others. Where both read the copy before one has written it, the other reads it
+    // again.
+    let one_after_the_other = [Read, Replace, Read, Replace];
+    let at_once = [Read, Read, Replace, Replace, Read, Replace];
+    assert!(kinds == one_after_the_other || kinds == at_once, "{kinds:?}");
     for answer in booked {
         let other = with_eager(&world, COPIES).await;
         let list = read(&other, ROOMS, &answer.expect(201)).await;
