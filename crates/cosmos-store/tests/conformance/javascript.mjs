@@ -57,6 +57,36 @@ await check("a container of 20,000 RU/s has two physical partitions", async () =
   assert.equal((await orders.getFeedRanges()).length, 2);
 });
 
+await check("an item with any id is read as it was created, and replaced under its ETag", async () => {
+  for (const id of ["a b", "ä✓", "a+b%25", "a&b=c"]) {
+    const { item, etag } = await orders.items.create({ id, customer: "any", title: "Grüße ✓" });
+    const { resource } = await item.read();
+    assert.deepEqual([resource.id, resource.title], [id, "Grüße ✓"]);
+    const accessCondition = { type: "IfMatch", condition: etag };
+    assert.equal(await code(item.replace({ ...resource, n: 1 }, { accessCondition })), 200);
+    assert.equal(await code(item.replace({ ...resource, n: 2 }, { accessCondition })), 412);
+    assert.equal((await item.read()).resource.n, 1);
+    await item.delete();
+  }
+});
+
+await check("a prefix of a hierarchical key reads the items under it alone", async () => {
+  const partitionKey = { paths: ["/tenant", "/room"], kind: "MultiHash", version: 2 };
+  const { container: rooms } = await database.containers.create({ id: "rooms", partitionKey });
+  for (const id of ["A1", "A2", "A3", "B1", "B2"]) await rooms.items.create({ id, tenant: id[0], room: id[1] });
+  for (const [tenant, ids] of [["A", ["A1", "A2", "A3"]], ["C", []]]) {
+    const options = { partitionKey: [tenant] };
+    const all = async (query) => (await rooms.items.query(query, options).fetchAll()).resources;
+    assert.deepEqual(await all("SELECT VALUE c.id FROM c ORDER BY c.id DESC"), [...ids].reverse());
+    assert.deepEqual(await all("SELECT VALUE COUNT(1) FROM c"), [ids.length]);
+    const { resources } = await rooms.items.readAll(options).fetchAll();
+    assert.deepEqual(resources.map((room) => room.id).sort(), ids);
+    const changeFeedStartFrom = ChangeFeedStartFrom.Beginning([tenant]);
+    const page = await rooms.items.getChangeFeedIterator({ changeFeedStartFrom }).readNext();
+    assert.deepEqual((page.result ?? []).map((room) => room.id).sort(), ids);
+  }
+});
+
 await check("a query has parameters of each type", async () => {
   const query = (parameters) => ({
     query: "SELECT VALUE c.id FROM c WHERE c.n >= @from AND ARRAY_CONTAINS(@cities, c.city) AND c.customer = @of.customer",

@@ -55,6 +55,18 @@ def query(text, **more):
 
 
 @check
+def an_item_with_any_id_is_read_as_it_was_created_and_replaced_under_its_etag():
+    for id in ["a b", "ä✓", "a+b%25", "a&b=c"]:
+        created = orders.create_item({"id": id, "customer": "any", "title": "Grüße ✓"})
+        item = orders.read_item(id, "any")
+        equal([item["id"], item["title"], item["_etag"]], [id, "Grüße ✓", created["_etag"]])
+        condition = {"etag": item["_etag"], "match_condition": MatchConditions.IfNotModified}
+        equal([status(orders.replace_item, id, {**item, "n": n}, **condition) for n in (1, 2)], [200, 412])
+        equal(orders.read_item(id, "any")["n"], 1)
+        orders.delete_item(id, "any")
+
+
+@check
 def a_query_has_parameters_of_each_type():
     text = "SELECT VALUE c.id FROM c WHERE c.n >= @from AND ARRAY_CONTAINS(@cities, c.city) AND c.customer = @of.customer"
     values = {"@from": 8, "@cities": ["Oslo", "Rome"], "@of": {"customer": "c0"}}

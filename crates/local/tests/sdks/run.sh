@@ -51,6 +51,7 @@ done
 url=$(sed -n 's/.*"cosmos":"\([^"]*\)".*/\1/p' "$ready")
 
 echo "endpoint: $url"
-SDK_HOME=$work node "$here/blog.mjs" "$url"
-"$work/python/bin/python" "$here/blog.py" "$url"
+scripts=$root/crates/cosmos-store/tests/conformance
+SDK_HOME=$work node "$scripts/javascript.mjs" "$url"
+"$work/python/bin/python" "$scripts/python.py" "$url"
 echo "both SDKs work against the local endpoint"
