@@ -9,7 +9,6 @@
 //! - [`demo`]: small data sets;
 //! - [`command`]: all of it as a program.
 
-mod callers;
 pub mod chaos;
 pub mod client;
 pub mod command;

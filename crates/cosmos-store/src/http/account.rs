@@ -12,7 +12,8 @@ const REGIONS: [&str; 2] = ["East US", "West US"];
 /// Returns the account. Its locations have the address by which the caller came, so that a client behind a proxy or in
 /// a container stays there; those of two regions have the host of it, and their ports.
 pub(super) fn account(request: &Request<Bytes>, ports: Option<[u16; 2]>) -> Value {
-    let authority = callers::authorities(request).next().unwrap_or("localhost");
+    let authority =
+        callers::authorities(request.uri(), request.headers()).next().unwrap_or("localhost");
     let scheme = call::header(request, "x-forwarded-proto").or(request.uri().scheme_str());
     let scheme = scheme.unwrap_or("http");
     let location = |region: &str, authority: &str| json!({"name": region, "databaseAccountEndpoint": format!("{scheme}://{authority}/")});

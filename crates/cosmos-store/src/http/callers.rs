@@ -6,51 +6,83 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use http::{Request, header, uri::Authority};
+use http::{HeaderMap, Request, Uri, header, uri::Authority};
 
-use super::call;
 use crate::Refusal;
 
-/// The name that lets everyone call, also pages of other sites.
+/// The name that lets everyone call, pages of other sites included.
 const EVERYONE: &str = "*";
 
-/// Refuses a request whose host is neither this machine's nor one of `allowed_hosts`, and one of a page of another site.
-pub(super) fn check(request: &Request<Bytes>, allowed_hosts: &[String]) -> Result<(), Refusal> {
+/// A caller that a port of this machine does not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stranger<'a> {
+    /// It calls another host, this one.
+    Host(&'a str),
+    /// It is a page of another site, this one.
+    Page(&'a str),
+}
+
+/// Returns why a request is not to be answered: it is neither for this machine nor for one of `allowed_hosts`, or comes
+/// from a page that is neither of this port nor of one of the sites `origins`.
+pub fn stranger<'a>(
+    uri: &'a Uri,
+    headers: &'a HeaderMap,
+    allowed_hosts: &[String],
+    origins: &[String],
+) -> Option<Stranger<'a>> {
     let is_allowed =
         |host: &str| allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
     if is_allowed(EVERYONE) {
-        return Ok(());
+        return None;
     }
-    for authority in authorities(request) {
-        let parsed = authority.parse::<Authority>();
-        let host = parsed.as_ref().map_or(authority, Authority::host);
-        if !host.is_empty() && !is_this_machine(host) && !is_allowed(host) {
-            return Err(Refusal::new(
-                403,
-                format!(
-                    "This port is for this machine, and the request is for {host}. Call 127.0.0.1, or start the store \
-                     with --allow-host {host}"
-                ),
-            ));
-        }
-    }
-    let site = call::header(request, header::ORIGIN.as_str());
+    let hosts = authorities(uri, headers).map(host);
+    let mut strangers =
+        hosts.filter(|host| !host.is_empty() && !is_this_machine(host) && !is_allowed(host));
     let is_own = |origin: &str| {
-        let site = origin.split_once("://").map_or(origin, |(_, site)| site);
-        authorities(request).any(|authority| authority == site)
+        let site = origin.split_once("://").map(|(_, site)| site);
+        authorities(uri, headers).any(|authority| site == Some(authority))
     };
-    match site.filter(|origin| !is_own(origin)) {
-        Some(origin) => {
-            Err(Refusal::new(403, format!("A page of {origin} may not call this port.")))
-        }
-        None => Ok(()),
-    }
+    let mut sites =
+        headers.get_all(header::ORIGIN).iter().map(|origin| origin.to_str().unwrap_or_default());
+    strangers.next().map(Stranger::Host).or_else(|| {
+        sites.find(|site| !is_own(site) && !is_listed(origins, site)).map(Stranger::Page)
+    })
+}
+
+/// Returns true if a list of sites has the site of a page.
+pub fn is_listed(origins: &[String], origin: &str) -> bool {
+    origins.iter().any(|listed| listed == EVERYONE || listed.eq_ignore_ascii_case(origin))
+}
+
+/// Refuses a request that is not to be answered.
+pub(super) fn check(request: &Request<Bytes>, allowed_hosts: &[String]) -> Result<(), Refusal> {
+    let text = match stranger(request.uri(), request.headers(), allowed_hosts, &[]) {
+        None => return Ok(()),
+        Some(Stranger::Host(host)) => format!(
+            "This port is for this machine, and the request is for {host}. Call 127.0.0.1, or start the store with \
+             --allow-host {host}"
+        ),
+        Some(Stranger::Page(site)) => format!("A page of {site} may not call this port."),
+    };
+    Err(Refusal::new(403, text))
 }
 
 /// Returns the host, with its port, by which the caller came.
-pub(super) fn authorities(request: &Request<Bytes>) -> impl Iterator<Item = &str> {
-    let named = request.headers().get_all(header::HOST).iter().filter_map(|it| it.to_str().ok());
-    request.uri().authority().map(Authority::as_str).into_iter().chain(named)
+pub(super) fn authorities<'a>(
+    uri: &'a Uri,
+    headers: &'a HeaderMap,
+) -> impl Iterator<Item = &'a str> {
+    let named = headers.get_all(header::HOST).iter().filter_map(|it| it.to_str().ok());
+    uri.authority().map(Authority::as_str).into_iter().chain(named)
+}
+
+/// Returns an authority without its user and its port.
+fn host(authority: &str) -> &str {
+    let without_user = authority.rsplit('@').next().unwrap_or_default();
+    match without_user.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => without_user,
+    }
 }
 
 fn is_this_machine(host: &str) -> bool {

@@ -19,7 +19,7 @@ mod answer;
 mod authorization;
 mod batch;
 mod call;
-mod callers;
+pub mod callers;
 mod changes;
 mod charge;
 mod feeds;

@@ -15,6 +15,7 @@ use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::serve::Listener;
+use cosmos_store::http::callers::{Stranger, stranger};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
@@ -29,7 +30,6 @@ use super::request_body::drain;
 use super::request_path;
 use super::server::{self, HostOptions};
 use super::settings::LocalOptions;
-use crate::callers;
 use crate::chaos::ChaosKind;
 
 pub(super) struct Front {
@@ -158,7 +158,8 @@ impl Front {
     async fn dispatched(&self, mut request: Request, path: &str) -> Response {
         let HostOptions { allowed_hosts, console, .. } = &self.options;
         let (uri, headers) = (request.uri(), request.headers());
-        if let Some(reason) = callers::refusal(uri, headers, allowed_hosts, &self.local.cors) {
+        if let Some(stranger) = stranger(uri, headers, allowed_hosts, &self.local.cors) {
+            let reason = refusal(stranger);
             console.warn(&format!("{} {path} → 403: {reason}", request.method()));
             drain(request.into_body());
             return (StatusCode::FORBIDDEN, reason).into_response();
@@ -289,6 +290,19 @@ pub(super) fn html(app: &FunctionApp) -> String {
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+fn refusal(stranger: Stranger<'_>) -> String {
+    match stranger {
+        Stranger::Host(host) => format!(
+            "This port is for this machine, and the request is for {host}. Call 127.0.0.1, or start with \
+             --allow-host {host}"
+        ),
+        Stranger::Page(site) => format!(
+            "A page of {site} may not call this port. If it is yours, add its address to Host.CORS in \
+             local.settings.json"
+        ),
+    }
 }
 
 /// The keys that callers need under `--enable-auth`.

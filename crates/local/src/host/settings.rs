@@ -6,11 +6,11 @@ use std::path::Path;
 use azure_data_cosmos::options::{BinaryEncodingOptions, Region};
 use azure_data_cosmos::{AccountEndpoint, AccountReference, CosmosClient, RoutingStrategy};
 use azure_data_cosmos_driver::models::ConnectionString;
+use cosmos_store::http::callers;
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::Value;
 
 use super::json::{ConfigError, Node, read_json};
-use crate::callers;
 
 /// The prefix of settings that override a value of `host.json`.
 pub(super) const HOST_JSON_PREFIX: &str = "AzureFunctionsJobHost__";
