@@ -2,9 +2,9 @@ use serde_json::{Value, json};
 
 use super::World;
 use crate::{
-    engine::Name,
+    engine::{Name, hex, tests::run},
     json::Json,
-    query::{keys::hex, plan::plan},
+    query::plan::plan,
     sql::{self, Prepared},
 };
 
@@ -289,7 +289,7 @@ fn what_partitions_answer_can_be_merged() {
     }
     for partition in [0, 1, 2] {
         let split = world.engine.split(world.container, partition);
-        world.runtime.block_on(split).expect("a split");
+        run(split).expect("a split");
     }
     for query in [
         "SELECT TOP 7 * FROM c ORDER BY c.n DESC, c.id",
