@@ -258,6 +258,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::sql::tests::cases;
 
     fn hex_of(values: &Value, version: u8) -> String {
         let values = Json::parse(values.to_string().as_bytes()).unwrap();
@@ -268,41 +269,23 @@ mod tests {
     /// The expected values are those of the service's SDKs.
     #[test]
     fn hashes_are_those_of_the_sdks() {
-        for (value, v1, v2) in [
-            (json!(""), "05C1CF33970FF80800", "32E9366E637A71B4E710384B2F4970A0"),
-            (
-                json!("partitionKey"),
-                "05C1E1B3D9CD2608716273756A756A706F4C667A00",
-                "013AEFCF77FA271571CF665A58C933F1",
-            ),
-            (json!(null), "05C1ED45D7475601", "378867E4430E67857ACE5C908374FE16"),
-            (json!(true), "05C1D7C5A903D803", "0E711127C5B5A8E4726AC6DD306A3E59"),
-            (json!(false), "05C1DB857D857C02", "2FE1BE91E90A3439635E0E9E37361EF2"),
-            (json!(-128), "05C1D73349F54C053FA0", "01DAEDABF913540367FE219B2AD06148"),
-            (json!(127), "05C1DD539DDFCC05C05FE0", "0C507ACAC853ECA7977BF4CEFB562A25"),
-            (
-                json!(-9_223_372_036_854_775_808.0),
-                "05C1DB35F33D1C053C20",
-                "23D5C6395512BDFEAFADAD15328AD2BB",
-            ),
-            (
-                json!(2_147_483_647),
-                "05C1E1F503DFB205C1DFFFFFFFFC",
-                "2D9349D64712AEB5EB1406E2F0BE2725",
-            ),
-            (
-                json!(f64::from_bits(1)),
-                "05C1E5C91F4D3005800101010101010102",
-                "0E6CBA63A280927DE485DEF865800139",
-            ),
-            (
-                json!(f64::MAX),
-                "05C1CBE367C53005FFEFFFFFFFFFFFFFFE",
-                "31424D996457102634591FF245DBCC4D",
-            ),
-        ] {
-            assert_eq!(hex_of(&json!([value]), 1), v1, "{value}");
-            assert_eq!(hex_of(&json!([value]), 2), v2, "{value}");
+        let table = r#"
+            "" => 05C1CF33970FF80800 32E9366E637A71B4E710384B2F4970A0
+            "partitionKey" => 05C1E1B3D9CD2608716273756A756A706F4C667A00 013AEFCF77FA271571CF665A58C933F1
+            null => 05C1ED45D7475601 378867E4430E67857ACE5C908374FE16
+            true => 05C1D7C5A903D803 0E711127C5B5A8E4726AC6DD306A3E59
+            false => 05C1DB857D857C02 2FE1BE91E90A3439635E0E9E37361EF2
+            -128 => 05C1D73349F54C053FA0 01DAEDABF913540367FE219B2AD06148
+            127 => 05C1DD539DDFCC05C05FE0 0C507ACAC853ECA7977BF4CEFB562A25
+            -9223372036854775808.0 => 05C1DB35F33D1C053C20 23D5C6395512BDFEAFADAD15328AD2BB
+            2147483647 => 05C1E1F503DFB205C1DFFFFFFFFC 2D9349D64712AEB5EB1406E2F0BE2725
+            5e-324 => 05C1E5C91F4D3005800101010101010102 0E6CBA63A280927DE485DEF865800139
+            1.7976931348623157e308 => 05C1CBE367C53005FFEFFFFFFFFFFFFFFE 31424D996457102634591FF245DBCC4D
+        "#;
+        for (value, hashes) in cases(table) {
+            let value = json!([value.parse::<Value>().unwrap()]);
+            let found = [1, 2].map(|version| hex_of(&value, version));
+            assert_eq!(found.join(" "), hashes, "{value}");
         }
         assert_eq!(hex_of(&json!(["a".repeat(1024)]), 2), "332BDF5512AE49615F32C7D98C2DB86C");
         assert_eq!(

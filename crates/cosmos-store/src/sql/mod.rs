@@ -18,7 +18,7 @@ mod groups;
 mod operators;
 mod plan;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use compile::Compiler;
 pub(crate) use compile::{NO_PATH, columns, is_vector_distance, sums_up};

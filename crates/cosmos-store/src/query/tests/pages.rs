@@ -9,7 +9,7 @@ use crate::{
     engine::{EpkRange, Item, Name, tests::run},
     json::Json,
     query::{ResumeFilter, WantedIndex, Work, page::Limits},
-    sql::{Groups, Prepared, Row, order},
+    sql::{Groups, Prepared, Row, order, tests::cases},
 };
 
 fn world() -> World {
@@ -54,50 +54,40 @@ fn filled() -> World {
 #[test]
 fn queries_give_what_the_service_gives() {
     let world = filled();
-    for (query, expected) in [
-        ("SELECT VALUE c.id FROM c", json!(["0", "1", "2", "3", "4"])),
-        ("SELECT VALUE c.n FROM c", json!([2, 1, 2, 1])),
-        ("SELECT VALUE c.id FROM c WHERE c[\"s\"] = \"a\" OR c.n = 2", json!(["0", "1", "3"])),
-        ("SELECT VALUE c.id FROM c OFFSET 1 LIMIT 3", json!(["1", "2", "3"])),
-        ("SELECT TOP 3 VALUE x FROM c JOIN x IN c.l", json!([1, 2, 3])),
+    let table = r#"
+        SELECT VALUE c.id FROM c => ["0", "1", "2", "3", "4"]
+        SELECT VALUE c.n FROM c => [2, 1, 2, 1]
+        SELECT VALUE c.id FROM c WHERE c["s"] = "a" OR c.n = 2 => ["0", "1", "3"]
+        SELECT VALUE c.id FROM c OFFSET 1 LIMIT 3 => ["1", "2", "3"]
+        SELECT TOP 3 VALUE x FROM c JOIN x IN c.l => [1, 2, 3]
         // Items without the property are left out, unless the policy includes the path by name.
-        ("SELECT VALUE c.id FROM c ORDER BY c.n", json!(["1", "4", "0", "3"])),
-        ("SELECT VALUE c.id FROM c ORDER BY c.n DESC", json!(["3", "0", "4", "1"])),
-        ("SELECT VALUE c.id FROM c ORDER BY c.m", json!(["4", "0", "1", "3", "2"])),
-        ("SELECT VALUE c.id FROM c ORDER BY c.n, c.m DESC", json!(["2", "1", "4", "3", "0"])),
-        ("SELECT DISTINCT VALUE c.n FROM c", json!([2, 1])),
-        ("SELECT DISTINCT VALUE c.n FROM c ORDER BY c.n", json!([1, 2])),
-        ("SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.s FROM c)", json!([4])),
-        ("SELECT COUNT(1) AS k FROM (SELECT DISTINCT VALUE c.n FROM c)", json!([{"k": 2}])),
-        ("SELECT VALUE SUM(c.n) FROM c", json!([6])),
-        ("SELECT VALUE COUNT(1) FROM c ORDER BY c.n", json!([4])),
-        ("SELECT VALUE MAX(c.nope) FROM c", json!([])),
-        (
-            "SELECT c.n, COUNT(1) AS k FROM c GROUP BY c.n",
-            json!([{"n": 2, "k": 2}, {"n": 1, "k": 2}, {"k": 1}]),
-        ),
-        ("SELECT VALUE 1 + 1", json!([2])),
-        ("SELECT VALUE c.lower FROM c WHERE c.lower > 'a'", json!(["b", "c", "b"])),
-        (
-            "SELECT c.lower FROM c ORDER BY c.lower DESC OFFSET 0 LIMIT 2",
-            json!([{"lower": "c"}, {"lower": "b"}]),
-        ),
+        SELECT VALUE c.id FROM c ORDER BY c.n => ["1", "4", "0", "3"]
+        SELECT VALUE c.id FROM c ORDER BY c.n DESC => ["3", "0", "4", "1"]
+        SELECT VALUE c.id FROM c ORDER BY c.m => ["4", "0", "1", "3", "2"]
+        SELECT VALUE c.id FROM c ORDER BY c.n, c.m DESC => ["2", "1", "4", "3", "0"]
+        SELECT DISTINCT VALUE c.n FROM c => [2, 1]
+        SELECT DISTINCT VALUE c.n FROM c ORDER BY c.n => [1, 2]
+        SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.s FROM c) => [4]
+        SELECT COUNT(1) AS k FROM (SELECT DISTINCT VALUE c.n FROM c) => [{"k": 2}]
+        SELECT VALUE SUM(c.n) FROM c => [6]
+        SELECT VALUE COUNT(1) FROM c ORDER BY c.n => [4]
+        SELECT VALUE MAX(c.nope) FROM c => []
+        SELECT c.n, COUNT(1) AS k FROM c GROUP BY c.n => [{"n": 2, "k": 2}, {"n": 1, "k": 2}, {"k": 1}]
+        SELECT VALUE 1 + 1 => [2]
+        SELECT VALUE c.lower FROM c WHERE c.lower > 'a' => ["b", "c", "b"]
+        SELECT c.lower FROM c ORDER BY c.lower DESC OFFSET 0 LIMIT 2 => [{"lower": "c"}, {"lower": "b"}]
         // The queries that SDKs send to partitions.
-        (
-            "SELECT VALUE [{\"item\": {\"sum\": SUM(c.n), \"count\": COUNT(c.n)}}] FROM c",
-            json!([[{"item": {"sum": 6, "count": 4}}]]),
-        ),
-        (
-            "SELECT [{\"item\": c.n}] AS groupByItems, {\"n\": c.n, \"k\": {\"item\": COUNT(1)}} AS payload FROM c GROUP BY c.n OFFSET 0 LIMIT 1",
-            json!([{"groupByItems": [{"item": 2}], "payload": {"n": 2, "k": {"item": 2}}}]),
-        ),
-        (
-            "SELECT [{\"item\": c.n}] AS orderByItems, c.id AS payload FROM c WHERE (c.n < 2 AND (true)) ORDER BY c.n",
-            json!([{"orderByItems": [{"item": 1}], "payload": "1"}, {"orderByItems": [{"item": 1}], "payload": "4"}]),
-        ),
-    ] {
-        let results = world.all(query).unwrap_or_else(|error| panic!("{query}: {error}"));
-        assert_eq!(Value::from(results), expected, "{query}");
+        SELECT VALUE [{"item": {"sum": SUM(c.n), "count": COUNT(c.n)}}] FROM c
+            => [[{"item": {"sum": 6, "count": 4}}]]
+        SELECT [{"item": c.n}] AS groupByItems, {"n": c.n, "k": {"item": COUNT(1)}} AS payload
+            FROM c GROUP BY c.n OFFSET 0 LIMIT 1
+            => [{"groupByItems": [{"item": 2}], "payload": {"n": 2, "k": {"item": 2}}}]
+        SELECT [{"item": c.n}] AS orderByItems, c.id AS payload FROM c WHERE (c.n < 2 AND (true)) ORDER BY c.n
+            => [{"orderByItems": [{"item": 1}], "payload": "1"}, {"orderByItems": [{"item": 1}], "payload": "4"}]
+    "#;
+    for (query, expected) in cases(table) {
+        let results = world.all(&query).unwrap_or_else(|error| panic!("{query}: {error}"));
+        assert_eq!(Value::from(results), expected.parse::<Value>().expect("JSON"), "{query}");
     }
 }
 
