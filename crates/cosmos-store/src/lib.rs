@@ -3,16 +3,16 @@
 //! | module | what it has |
 //! | --- | --- |
 //! | [`json`] | values as the service holds them, from text and from the SDKs' binary JSON |
-//! | [`sql`] | what an expression of a query is for an item: operators, functions, aggregates |
+//! | `sql` | what an expression of a query is for an item: operators, functions, aggregates |
 //! | [`engine`] | databases, containers and items, with their change logs, indexes and physical partitions |
-//! | [`query`] | pages of a query over an engine, and the plans that SDKs ask for |
+//! | `query` | pages of a query over an engine, and the plans that SDKs ask for |
 //! | [`http`] | the REST API of the service |
 
 pub mod engine;
 pub mod http;
 pub mod json;
-pub mod query;
-pub mod sql;
+mod query;
+mod sql;
 
 /// A refusal, as the service answers it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

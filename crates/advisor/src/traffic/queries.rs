@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 
 use cosmos_model::charges::sql::sums_up;
 use cosmos_model::partitioning::path::PropertyPath;
-use cosmos_model::sql::{
-    Binary, Count, Expr, Logical, Quantifier, Query, Select, Test, Unary, Values,
-};
+use cosmos_model::sql::{Binary, Count, Expr, Logical, Quantifier, Query, Test, Unary, Values};
 
 use crate::request::OrderBy;
 
@@ -31,14 +29,11 @@ pub(super) fn filters(text: &str) -> QueryFilters {
 }
 
 fn read(query: &Query) -> Result<QueryFilters, &'static str> {
-    let selected: Vec<&Expr> = match &query.select {
-        Select::All => Vec::new(),
-        Select::Value(value) => vec![value],
-        Select::List(list) => list.iter().map(|(value, _)| value).collect(),
-    };
     let order = query.order_by.first();
     let mut unread = None;
-    for part in selected.into_iter().chain(&query.filter).chain(order.map(|order| &order.by)) {
+    for part in
+        query.select.values().into_iter().chain(&query.filter).chain(order.map(|order| &order.by))
+    {
         part.visit(&mut |part| unread = unread.or(is_unread(part)));
     }
     if let Some(unread) = unread {

@@ -23,21 +23,10 @@ const META: Table<'static> = TableDefinition::new("meta");
 
 /// A row of a container to be written or, without a value, removed.
 pub(super) struct Row {
-    container: ContainerId,
-    kind: Kind,
-    key: Key,
-    value: Option<Vec<u8>>,
-}
-
-impl Row {
-    pub(super) fn new(
-        container: ContainerId,
-        kind: Kind,
-        key: Key,
-        value: Option<Vec<u8>>,
-    ) -> Self {
-        Self { container, kind, key, value }
-    }
+    pub container: ContainerId,
+    pub kind: Kind,
+    pub key: Key,
+    pub value: Option<Vec<u8>>,
 }
 
 /// The tables of a container.

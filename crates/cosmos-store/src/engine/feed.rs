@@ -123,7 +123,7 @@ impl View {
             return changes;
         };
         let range = range.intersection(&partition.range);
-        let clock = now();
+        let (default_ttl, clock) = (container.definition.default_ttl, now());
         let mut bytes = 0;
         for (lsn, key) in behind(&container.log, partition, after) {
             if !range.contains(key) {
@@ -135,12 +135,8 @@ impl View {
                 changes.more = true;
                 return changes;
             }
-            let lives = |record: &Record| {
-                record.expires(container.definition.default_ttl).is_none_or(|end| end > clock)
-            };
-            if let Some(record) =
-                container.items.get(key).map(Arc::as_ref).filter(|record| lives(record))
-            {
+            let record = container.items.get(key);
+            if let Some(record) = record.filter(|record| record.lives(default_ttl, clock)) {
                 bytes += record.body.len();
                 changes.items.push(record.item(key));
                 changes.until = lsn;
@@ -156,9 +152,8 @@ impl View {
         // The log has the last write of each item, so the first one behind an LSN says where the time has come.
         let later = |lsn: Lsn| {
             let first = behind(&container.log, partition, lsn).next();
-            first
-                .and_then(|(_, key)| container.items.get(key))
-                .is_none_or(|record| record.ts > time)
+            let first = first.and_then(|(_, key)| container.items.get(key));
+            first.is_none_or(|record| record.ts > time)
         };
         let (mut low, mut high) = (0, partition.lsn);
         while low < high {

@@ -26,7 +26,7 @@ impl Index {
     fn row(&self, item_key: &[u8], json: &Json) -> Key {
         let epk = epk_of(item_key);
         let mut row = if self.within { epk.to_vec() } else { Vec::new() };
-        self.paths.iter().for_each(|path| encoding::write(epk::find(json, path), &mut row));
+        self.paths.iter().for_each(|path| encoding::write(json.at(path), &mut row));
         row.extend(item_key.iter().skip(epk.len()));
         row.extend(if self.within { &[] } else { epk });
         row.into()

@@ -109,15 +109,15 @@ impl Writer {
         let written = written.map(|(key, record)| (key, Some(record)));
         for (key, record) in removed.into_iter().map(|key| (key, None)).chain(written) {
             if let Some(rows) = &mut self.rows {
-                let bytes = record.map(|record| record.to_bytes());
-                rows.push(Row::new(id, Kind::Items, key, bytes));
+                let value = record.map(|record| record.to_bytes());
+                rows.push(Row { container: id, kind: Kind::Items, key, value });
             }
         }
         for (number, version) in (0_u32..).zip(versions) {
             let key = (partition, lsn + 1, number);
             if let Some(rows) = &mut self.rows {
-                let bytes = feed::version_bytes(key);
-                rows.push(Row::new(id, Kind::Versions, bytes, Some(version.to_bytes())));
+                let (key, value) = (feed::version_bytes(key), Some(version.to_bytes()));
+                rows.push(Row { container: id, kind: Kind::Versions, key, value });
             }
             container.versions.insert(key, Arc::new(version));
         }
@@ -132,9 +132,9 @@ impl Writer {
         now: i64,
     ) -> Result<bool, Refusal> {
         let container = self.catalog.container(id)?;
-        let end = |record: &Record| record.expires(container.definition.default_ttl);
+        let default_ttl = container.definition.default_ttl;
         let record = container.items.get(item_key);
-        let Some(record) = record.filter(|record| end(record).is_some_and(|end| end <= now)) else {
+        let Some(record) = record.filter(|record| !record.lives(default_ttl, now)) else {
             return Ok(false);
         };
         let item = Json::parse(&record.body)?;
@@ -200,10 +200,11 @@ impl Container {
         let id = item.get("id").and_then(Json::as_str).unwrap_or_default();
         self.ids.insert([epk, id.as_bytes()].concat().into(), rid);
         self.log.insert((record.partition, record.lsn, rid), Arc::clone(&key));
-        if let Some(end) = record.expires(self.definition.default_ttl) {
+        let default_ttl = self.definition.default_ttl;
+        if let Some(end) = record.expires(default_ttl) {
             self.ttl.insert((end, rid), Arc::clone(&key));
         }
-        if record.expires(self.definition.default_ttl).is_none_or(|end| end > now()) {
+        if record.lives(default_ttl, now()) {
             for row in self.unique_rows(epk, &item) {
                 self.unique.insert(row.into(), rid);
             }
@@ -215,9 +216,8 @@ impl Container {
     /// Returns a row for each unique key. A missing value counts as null.
     fn unique_rows(&self, epk: &[u8], item: &Json) -> Vec<Vec<u8>> {
         let row = |(number, paths): (usize, &Vec<PropertyPath>)| {
-            let values = paths
-                .iter()
-                .map(|path| epk::find(item, path.names()).cloned().unwrap_or(Json::Null));
+            let values =
+                paths.iter().map(|path| item.at(path.names()).cloned().unwrap_or(Json::Null));
             let mut row = [epk, &number.to_be_bytes()].concat();
             Json::Array(values.collect()).write(&mut row);
             row
@@ -351,7 +351,7 @@ impl Staged<'_> {
     }
 
     fn lives(&self, record: &Record) -> bool {
-        record.expires(self.container.definition.default_ttl).is_none_or(|end| end > self.ts)
+        record.lives(self.container.definition.default_ttl, self.ts)
     }
 
     /// Takes the unique keys of a new body.

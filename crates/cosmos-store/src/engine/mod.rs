@@ -33,10 +33,11 @@ mod view;
 mod writer;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use self::view::View;
 use self::{catalog::Catalog, disk::Disk, steps::Transaction, writer::Queue};
+pub(crate) use self::{epk::hex, record::rid_of};
 
 /// A log sequence number: the number of a committed transaction in its physical partition, from 1.
 pub type Lsn = u64;
@@ -211,7 +212,7 @@ pub struct Version {
 }
 
 /// An index of a container over the values of some paths, and the part of it that a query reads.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct IndexRange {
     /// The paths, in the order of the index. Each is a list of names.
     pub paths: Vec<Vec<String>>,

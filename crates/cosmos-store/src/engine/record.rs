@@ -75,6 +75,11 @@ impl Record {
         (ttl > 0).then(|| self.ts.saturating_add(ttl))
     }
 
+    /// Returns true if the item's time to live has not ended at a second.
+    pub(super) fn lives(&self, default_ttl: Option<i64>, now: i64) -> bool {
+        self.expires(default_ttl).is_none_or(|end| end > now)
+    }
+
     /// Returns the ETag, with its quotes.
     pub(super) fn etag(&self) -> String {
         let digits = self.ts.checked_ilog10().map_or(1, |digits| digits as usize + 1);
@@ -94,9 +99,8 @@ impl Record {
 }
 
 /// Returns an item's number, from its key.
-pub(super) fn rid_of(item_key: &[u8]) -> u64 {
-    let (_, rid) = item_key.split_at(item_key.len().saturating_sub(RID_BYTES));
-    rid.try_into().map_or(0, u64::from_be_bytes)
+pub(crate) fn rid_of(item_key: &[u8]) -> u64 {
+    item_key.last_chunk().map_or(0, |rid| u64::from_be_bytes(*rid))
 }
 
 /// Returns the effective partition key of an item's key.

@@ -1,7 +1,12 @@
 //! Operations on items, as far as they can be prepared without the store's state.
 
 use super::{
-    ItemOperation, Operation, Patch, catalog::Container, definition, epk, record::SYSTEM_PROPERTIES,
+    ItemOperation,
+    Operation::{self, Create, Replace, Upsert},
+    Patch,
+    catalog::Container,
+    definition, epk,
+    record::SYSTEM_PROPERTIES,
 };
 use crate::{Refusal, json::Json};
 
@@ -69,9 +74,7 @@ impl Transaction {
                 None,
                 [
                     ItemOperation {
-                        operation:
-                            Operation::Create(body) | Operation::Upsert(body) | Operation::Replace(body),
-                        ..
+                        operation: Create(body) | Upsert(body) | Replace(body), ..
                     },
                 ],
             ) => epk::values_of_item(body, &definition.key_paths)?,
@@ -102,15 +105,22 @@ pub(super) fn incomplete_key() -> Refusal {
 impl Step {
     fn prepare(container: &Container, key: &[Json], given: ItemOperation) -> Result<Self, Refusal> {
         let ItemOperation { operation, id, if_match, if_none_match } = given;
+        let of_id = |action| {
+            let id = id.clone().ok_or_else(|| Refusal::new(400, "The operation has no id."))?;
+            Ok(Self {
+                id,
+                action,
+                if_match: if_match.clone(),
+                if_none_match: if_none_match.clone(),
+            })
+        };
         let (mode, json) = match operation {
-            Operation::Create(json) => (Mode::Create, json),
-            Operation::Upsert(json) => (Mode::Upsert, json),
-            Operation::Replace(json) => (Mode::Replace, json),
-            Operation::Patch(patch) => {
-                return Self::of_id(id, Action::Patch(patch), if_match, if_none_match);
-            }
-            Operation::Delete => return Self::of_id(id, Action::Delete, if_match, if_none_match),
-            Operation::Read => return Self::of_id(id, Action::Read, if_match, if_none_match),
+            Create(json) => (Mode::Create, json),
+            Upsert(json) => (Mode::Upsert, json),
+            Replace(json) => (Mode::Replace, json),
+            Operation::Patch(patch) => return of_id(Action::Patch(patch)),
+            Operation::Delete => return of_id(Action::Delete),
+            Operation::Read => return of_id(Action::Read),
         };
         let body = Body::new(json)?;
         let Some(Json::Text(own_id)) = body.json.get("id") else {
@@ -130,16 +140,6 @@ impl Step {
             Refusal::new(400, text).with_sub_status(1001)
         });
         Ok(Self { id, action: Action::Put { mode, body, mismatch }, if_match, if_none_match })
-    }
-
-    fn of_id(
-        id: Option<String>,
-        action: Action,
-        if_match: Option<String>,
-        if_none_match: Option<String>,
-    ) -> Result<Self, Refusal> {
-        let id = id.ok_or_else(|| Refusal::new(400, "The operation has no id."))?;
-        Ok(Self { id, action, if_match, if_none_match })
     }
 }
 

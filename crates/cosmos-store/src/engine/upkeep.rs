@@ -176,7 +176,8 @@ impl Writer {
         for key in old {
             container.versions.remove(&key);
             if let Some(rows) = &mut self.rows {
-                rows.push(Row::new(id, Kind::Versions, feed::version_bytes(key), None));
+                let key = feed::version_bytes(key);
+                rows.push(Row { container: id, kind: Kind::Versions, key, value: None });
             }
         }
         Ok(())

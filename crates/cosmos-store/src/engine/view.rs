@@ -41,10 +41,8 @@ impl View {
 
     /// Returns a database.
     pub fn database(&self, name: Name<'_>) -> Option<Resource> {
-        self.catalog()
-            .databases
-            .get(&self.catalog().database(name)?)
-            .map(|json| Resource::new(json))
+        let database = self.catalog().database(name)?;
+        self.catalog().databases.get(&database).map(|json| Resource::new(json))
     }
 
     /// Returns the containers of a database.
@@ -73,11 +71,8 @@ impl View {
 
     /// Returns the physical partitions of a container, in the order of their ranges.
     pub fn partitions(&self, container: ContainerId) -> Vec<Partition> {
-        self.catalog()
-            .containers
-            .get(&container)
-            .map(|one| one.partitions.clone())
-            .unwrap_or_default()
+        let container = self.catalog().containers.get(&container);
+        container.map(|one| one.partitions.clone()).unwrap_or_default()
     }
 
     /// Returns the number of items of a container, with those whose time to live has ended since the last second.
@@ -149,8 +144,7 @@ impl Container {
         let rid = self.ids.get(&*[epk, id.as_bytes()].concat())?;
         let key = [epk, &rid.to_be_bytes()].concat();
         let record = self.items.get(&*key)?;
-        let end = record.expires(self.definition.default_ttl);
-        end.is_none_or(|end| end > now()).then(|| record.item(&key))
+        record.lives(self.definition.default_ttl, now()).then(|| record.item(&key))
     }
 }
 
@@ -188,18 +182,9 @@ impl Items {
         from: Vec<u8>,
         until: Vec<u8>,
     ) -> Self {
-        let read = VecDeque::new();
-        let container = Arc::clone(container);
-        Self(Some(Rest {
-            container,
-            source,
-            from,
-            until,
-            chunk: FIRST_CHUNK,
-            read,
-            is_last: false,
-            now: now(),
-        }))
+        let (container, chunk) = (Arc::clone(container), FIRST_CHUNK);
+        let (read, is_last, now) = (VecDeque::new(), false, now());
+        Self(Some(Rest { container, source, from, until, chunk, read, is_last, now }))
     }
 }
 
@@ -234,10 +219,7 @@ impl Iterator for Items {
         let rest = self.0.as_mut()?;
         loop {
             while let Some((place, record)) = rest.read.pop_front() {
-                if record
-                    .expires(rest.container.definition.default_ttl)
-                    .is_none_or(|end| end > rest.now)
-                {
+                if record.lives(rest.container.definition.default_ttl, rest.now) {
                     return Some(record.item(&place));
                 }
             }
@@ -250,7 +232,7 @@ impl Iterator for Items {
 }
 
 impl Resource {
-    fn new(json: &serde_json::Value) -> Self {
+    pub(crate) fn new(json: &serde_json::Value) -> Self {
         Self { rid: json["_rid"].as_str().unwrap_or_default().to_owned(), json: json.clone() }
     }
 }

@@ -7,10 +7,13 @@ use serde_json::{Value, json};
 
 use super::{
     Touched,
-    call::{Call, is_query},
+    call::{Call, reads},
     scope::Scope,
 };
-use crate::{Refusal, engine::Lsn};
+use crate::{
+    Refusal,
+    engine::{Lsn, Partition},
+};
 
 /// An answer that is being made.
 #[derive(Debug)]
@@ -130,12 +133,14 @@ impl Answer {
     pub(super) fn scope(self, scope: &Scope) -> Self {
         match &scope.partitions[..] {
             [one] => self.partition(one.id, one.lsn),
-            all => {
-                let tokens: Vec<String> =
-                    all.iter().map(|one| format!("{}:-1#{}", one.id, one.lsn)).collect();
-                self.header("x-ms-session-token", &tokens.join(","))
-            }
+            all => self.session(all),
         }
+    }
+
+    /// Adds the session tokens of physical partitions.
+    pub(super) fn session(self, partitions: &[Partition]) -> Self {
+        let tokens = partitions.iter().map(|one| format!("{}:-1#{}", one.id, one.lsn));
+        self.header("x-ms-session-token", &tokens.collect::<Vec<_>>().join(","))
     }
 
     pub(super) fn into_response(mut self, call: &Call) -> Response<Bytes> {
@@ -144,13 +149,9 @@ impl Answer {
         }
         let activity = call.header("x-ms-activity-id").map(str::to_owned);
         let activity = activity.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-        let reads = call.method() == http::Method::GET || is_query(&call.request);
-        let charge = if reads && call.demands_newest() {
-            // A read of the latest committed state asks a quorum of replicas.
-            2.0 * self.charge
-        } else {
-            self.charge
-        };
+        // A read of the latest committed state asks a quorum of replicas.
+        let is_doubled = reads(&call.request) && call.demands_newest();
+        let charge = if is_doubled { 2.0 * self.charge } else { self.charge };
         let answer = self
             .header("x-ms-activity-id", &activity)
             .header("x-ms-request-charge", &format!("{charge:.2}"))

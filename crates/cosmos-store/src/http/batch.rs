@@ -10,6 +10,7 @@ use super::{
     answer::Answer,
     call::Call,
     charge::{self, LOOKUP_RU},
+    hybrid_row::{self, Outcome},
     items,
     scope::{Scope, gone, overlap},
 };
@@ -17,11 +18,10 @@ use crate::{
     Refusal,
     engine::{Committed, Done, EpkRange, ItemOperation, Lsn, View},
     json::Json,
-    query::hybrid_row::{self, OperationType, Outcome},
 };
 
 /// The most operations of a batch, and its most bytes: <https://learn.microsoft.com/azure/cosmos-db/concepts-limits>.
-const MAX_OPERATIONS: usize = 100;
+pub(super) const MAX_OPERATIONS: usize = 100;
 const MAX_BYTES: usize = 2 * 1024 * 1024 + 100 * 1024;
 
 /// An operation of a batch.
@@ -168,25 +168,13 @@ fn read(call: &Call) -> Result<(Vec<BatchOperation>, Form), Refusal> {
 }
 
 fn from_row(row: hybrid_row::Operation) -> Result<BatchOperation, Refusal> {
-    let kind = match row.operation_type {
-        OperationType::Create => Kind::Create,
-        OperationType::Patch => Kind::Patch,
-        OperationType::Read => Kind::Read,
-        OperationType::Delete => Kind::Delete,
-        OperationType::Replace => Kind::Replace,
-        OperationType::Upsert => Kind::Upsert,
-    };
+    let hybrid_row::Operation { kind, id, if_match, if_none_match, minimal, .. } = row;
     let has_body = !matches!(kind, Kind::Read | Kind::Delete);
     let body = if has_body { Json::parse(&row.body)? } else { Json::Null };
     let (operation, n_patches) = items::operation(kind, body)?;
-    let operation = ItemOperation {
-        operation,
-        id: row.id,
-        if_match: row.if_match,
-        if_none_match: row.if_none_match,
-    };
+    let operation = ItemOperation { operation, id, if_match, if_none_match };
     let key = row.partition_key.map(|key| Json::parse(key.as_bytes())).transpose()?;
-    Ok(BatchOperation { kind, key, operation, n_patches, minimal: row.minimal })
+    Ok(BatchOperation { kind, key, operation, n_patches, minimal })
 }
 
 fn from_json(json: Json) -> Result<BatchOperation, Refusal> {
@@ -203,12 +191,7 @@ fn from_json(json: Json) -> Result<BatchOperation, Refusal> {
     let [mut id, mut if_match, mut if_none_match] = [const { None }; 3];
     for (name, value) in properties {
         match name.as_ref() {
-            "operationType" => {
-                kind = match &value {
-                    Json::Text(name) => kind_of(name),
-                    _ => None,
-                }
-            }
+            "operationType" => kind = value.as_str().and_then(kind_of),
             "id" => id = text(value),
             "ifMatch" => if_match = text(value),
             "ifNoneMatch" => if_none_match = text(value),
@@ -256,15 +239,10 @@ enum Form {
 
 impl Form {
     fn answer(self, call: &Call, results: Vec<Charged>, minimal: Vec<bool>) -> Answer {
-        let status = if results
-            .iter()
-            .all(|(result, _)| result.as_ref().is_ok_and(|done| done.status < 300))
-        {
-            200
-        } else {
-            207
-        };
-        let mut answer = Answer::new(status);
+        let is_good =
+            |result: &Result<Done, _>| result.as_ref().is_ok_and(|done| done.status < 300);
+        let are_good = results.iter().all(|(result, _)| is_good(result));
+        let mut answer = Answer::new(if are_good { 200 } else { 207 });
         answer.charge = results.iter().map(|(_, charge)| charge).sum();
         answer.touched.items_returned = u32::try_from(results.len()).unwrap_or(u32::MAX);
         let all_minimal = call.wants_no_content();

@@ -89,10 +89,10 @@ impl Call {
             Some(text) => match Json::parse(text.as_bytes()) {
                 Ok(Json::Array(values)) if values.is_empty() => Ok(None),
                 Ok(key @ Json::Array(_)) => Ok(Some(key)),
-                _ => Err(Refusal::new(
-                    400,
-                    format!("Partition key {text} is invalid: it is no JSON array."),
-                )),
+                _ => {
+                    let message = format!("Partition key {text} is invalid: it is no JSON array.");
+                    Err(Refusal::new(400, message))
+                }
             },
         }
     }
@@ -103,13 +103,12 @@ impl Call {
         match text.trim().parse::<i32>() {
             Ok(-1) => Ok(None),
             Ok(count @ 1..) => Ok(u32::try_from(count).ok()),
-            _ => Err(Refusal::new(
-                400,
-                format!(
-                    "The value '{text}' specified for the header '{}' is invalid.",
-                    name::MAX_ITEMS
-                ),
-            )),
+            _ => {
+                let header = name::MAX_ITEMS;
+                let message =
+                    format!("The value '{text}' specified for the header '{header}' is invalid.");
+                Err(Refusal::new(400, message))
+            }
         }
     }
 
@@ -159,6 +158,11 @@ pub(super) fn is(request: &Request<Bytes>, name: &str) -> bool {
 
 pub(super) fn is_query(request: &Request<Bytes>) -> bool {
     is(request, name::QUERY) || is(request, "x-ms-documentdb-query")
+}
+
+/// Returns true for a request that reads, or queries.
+pub(super) fn reads(request: &Request<Bytes>) -> bool {
+    *request.method() == Method::GET || is_query(request)
 }
 
 pub(super) fn bad_continuation() -> Refusal {

@@ -16,7 +16,7 @@ use super::{
     blocking,
     call::{Call, bad_continuation, name},
     feeds::{MAX_PAGE_BYTES, charged, limit},
-    scope::{Scope, within},
+    scope::Scope,
 };
 use crate::{
     Refusal,
@@ -126,7 +126,7 @@ impl Service {
             let mut ends = Vec::with_capacity(scope.partitions.len());
             for partition in &scope.partitions {
                 let after = start.lsn(&view, id, partition);
-                let range = within(&partition.range, &scope.range);
+                let range = partition.range.intersection(&scope.range);
                 let end = page.read(&view, id, partition, &range, after, form, &names)?;
                 ends.push((partition.id, end));
             }
@@ -217,11 +217,8 @@ fn item_json(item: &Item, form: Form) -> Bytes {
         json.extend_from_slice(item.body.get(..end).unwrap_or_default());
         json.extend_from_slice(format!(",\"_lsn\":{}}}", item.lsn).as_bytes());
     } else {
-        let time = Json::parse_only(&item.body, &["_ts"]).ok();
-        let time = match time.as_ref().and_then(|item| item.get("_ts")) {
-            Some(Json::Number(time)) => *time,
-            _ => 0.0,
-        };
+        let read = Json::parse_only(&item.body, &["_ts"]).ok();
+        let time = read.and_then(|item| item.get("_ts")?.as_f64()).unwrap_or_default();
         json.extend_from_slice(b"{\"current\":");
         json.extend_from_slice(&item.body);
         let metadata = format!(",\"metadata\":{{\"lsn\":{},\"crts\":{time}}}}}", item.lsn);

@@ -1,12 +1,9 @@
 //! Pages of a query of several physical partitions that no SDK merges: each page is of one partition.
 
-use super::{
-    call::bad_continuation,
-    scope::{epk, hex},
-};
+use super::{call::bad_continuation, scope::epk};
 use crate::{
     Refusal,
-    engine::{EpkRange, View},
+    engine::{EpkRange, View, hex},
     query::{self, Page, PageRequest},
     sql::Prepared,
 };

@@ -183,10 +183,7 @@ fn id_of(view: &View, container: &Container, scope: &Scope, rid: &str) -> Option
     let has_rid = |body: &[u8]| body.windows(pattern.len()).any(|it| it == pattern.as_bytes());
     let mut items = view.scan(container.id, &scope.range, None);
     let found = items.find(|item| has_rid(&item.body))?;
-    match Json::parse_only(&found.body, &["id"]).ok()?.get("id") {
-        Some(Json::Text(id)) => Some(id.to_string()),
-        _ => None,
-    }
+    Some(Json::parse_only(&found.body, &["id"]).ok()?.get("id")?.as_str()?.to_owned())
 }
 
 pub(super) fn required_key(call: &Call) -> Result<Json, Refusal> {

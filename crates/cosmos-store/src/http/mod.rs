@@ -5,7 +5,7 @@
 //! | `account` | the account |
 //! | `resources` | databases, containers, offers, partition key ranges |
 //! | `items` | operations on one item |
-//! | `batch` | transactional batches and bulk |
+//! | `batch`, `hybrid_row` | transactional batches and bulk |
 //! | `query`, `gateway` | queries and their plans |
 //! | `feeds`, `changes` | pages of all items, and of the change feed |
 //!
@@ -24,6 +24,7 @@ mod changes;
 mod charge;
 mod feeds;
 mod gateway;
+mod hybrid_row;
 mod items;
 mod query;
 mod region;

@@ -22,7 +22,7 @@ use super::{
     blocking,
     call::{Call, name},
     gateway,
-    scope::{Scope, epk, successor},
+    scope::{Scope, epk},
 };
 use crate::{
     Refusal,
@@ -63,10 +63,7 @@ fn resume(body: &Json) -> Result<Option<ResumeFilter>, Refusal> {
         Some(value) => vec![value.clone()],
         None => return Err(bad()),
     };
-    let rid = match filter.get("rid") {
-        Some(Json::Text(rid)) => Some(rid.to_string()),
-        _ => None,
-    };
+    let rid = filter.get("rid").and_then(Json::as_str).map(str::to_owned);
     let exclude = filter.get("exclude") == Some(&Json::Bool(true));
     Ok(Some(ResumeFilter { value, rid, exclude }))
 }
@@ -226,8 +223,7 @@ fn part(
         if is_listed && call.is(name::ALLOWS_ALL) {
             return Ok(Part::Merged(plan));
         }
-        let from = epk(key)?;
-        return Ok(Part::Key(EpkRange { until: successor(&from), from }));
+        return Ok(Part::Key(EpkRange::point(epk(key)?)));
     }
     if !call.is(name::ALLOWS_ALL) {
         return Err(crosses_partitions());

@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Method, Request, Response};
+use http::{Request, Response};
 use tokio::{net::TcpListener, time::interval};
 
 use super::{
@@ -82,10 +82,7 @@ async fn follow(states: Weak<States>, engine: Engine, step: Duration) {
 
 /// Answers a request in the second region. Clients send writes to the first one, when they are refused here.
 async fn read(service: &Service, states: &States, request: Request<Bytes>) -> Response<Bytes> {
-    let reads = *request.method() == Method::GET
-        || call::is_query(&request)
-        || call::is(&request, name::PLAN);
-    if !reads {
+    if !call::reads(&request) && !call::is(&request, name::PLAN) {
         let text = "The requested operation cannot be performed at this region";
         let refusal = Refusal::new(403, text).with_sub_status(3);
         return Answer::refusal(&refusal).into_response(&Call::new(request));

@@ -8,12 +8,11 @@ use super::{
     address::{self, Container, not_found},
     answer::Answer,
     blocking,
-    call::{Call, bad_continuation, is_query, name},
-    scope::hex,
+    call::{Call, bad_continuation, is_query, name, reads},
 };
 use crate::{
     Refusal,
-    engine::{ContainerId, Name, Resource, View},
+    engine::{ContainerId, Name, Resource, View, hex},
     json::Json,
     sql::Prepared,
 };
@@ -29,10 +28,7 @@ impl Service {
     /// Answers a request for `/dbs`.
     pub(super) async fn databases(&self, view: &View, call: &Call) -> Result<Answer, Refusal> {
         match *call.method() {
-            Method::GET => page(call, "", "Databases", view.databases()),
-            Method::POST if is_query(&call.request) => {
-                query(call, "", "Databases", &view.databases())
-            }
+            _ if reads(&call.request) => page(call, "", "Databases", view.databases()),
             Method::POST => {
                 let throughput = throughput(call)?;
                 let made = self.engine.create_database(&call.value()?, throughput).await?;
@@ -70,19 +66,11 @@ impl Service {
     ) -> Result<Answer, Refusal> {
         let database = address::database(view, segment)
             .ok_or_else(|| address::owner_not_found().with_sub_status(0))?;
-        let all = || -> Vec<Resource> {
-            let containers = view.containers(Name::Rid(&database.rid)).into_iter();
-            containers
-                .map(|(_, definition)| {
-                    let json = definition.json.clone();
-                    Resource { rid: json["_rid"].as_str().unwrap_or_default().to_owned(), json }
-                })
-                .collect()
-        };
         match *call.method() {
-            Method::GET => page(call, &database.rid, "DocumentCollections", all()),
-            Method::POST if is_query(&call.request) => {
-                query(call, &database.rid, "DocumentCollections", &all())
+            _ if reads(&call.request) => {
+                let containers = view.containers(Name::Rid(&database.rid)).into_iter();
+                let all = containers.map(|(_, definition)| Resource::new(&definition.json));
+                page(call, &database.rid, "DocumentCollections", all.collect())
             }
             Method::POST => {
                 let throughput = throughput(call)?;
@@ -164,12 +152,11 @@ impl Service {
         rid: Option<&str>,
     ) -> Result<Answer, Refusal> {
         let Some(rid) = rid else {
-            return match *call.method() {
-                Method::GET => page(call, "", "Offers", view.offers()),
-                Method::POST if is_query(&call.request) => {
-                    query(call, "", "Offers", &view.offers())
-                }
-                _ => Err(no_such_verb()),
+            let is_list = reads(&call.request);
+            return if is_list {
+                page(call, "", "Offers", view.offers())
+            } else {
+                Err(no_such_verb())
             };
         };
         let offer = match *call.method() {
@@ -302,12 +289,9 @@ fn statistics(view: &View, container: ContainerId) -> Value {
 
 /// Adds what an SDK reads besides the definition of a container.
 fn described(answer: Answer, view: &View, container: &Container) -> Answer {
-    let partitions = view.partitions(container.id);
-    let tokens: Vec<String> =
-        partitions.iter().map(|one| format!("{}:-1#{}", one.id, one.lsn)).collect();
     answer
         .owner(&container.path(), container.rid())
-        .header("x-ms-session-token", &tokens.join(","))
+        .session(&view.partitions(container.id))
         .header("x-ms-documentdb-collection-index-transformation-progress", "100")
         .header(
             "x-ms-resource-quota",
@@ -327,13 +311,13 @@ fn unless_known(call: &Call, json: &Value) -> Answer {
     }
 }
 
-/// Returns the page of a list. Its continuation is the number of resources before it.
+/// Returns the page of a list, or of the resources that a query finds. Its continuation is the number of those before it.
 fn page(call: &Call, rid: &str, list: &str, all: Vec<Resource>) -> Result<Answer, Refusal> {
-    let all: Vec<String> = all.into_iter().map(|resource| resource.json.to_string()).collect();
-    cut(call, rid, list, &all)
-}
-
-fn cut<T: AsRef<[u8]>>(call: &Call, rid: &str, list: &str, all: &[T]) -> Result<Answer, Refusal> {
+    let mut all: Vec<String> = all.into_iter().map(|resource| resource.json.to_string()).collect();
+    if is_query(&call.request) {
+        let (text, parameters) = super::query::text(&call.json()?)?;
+        all = found(&Prepared::new(&text, parameters)?, &all)?;
+    }
     let begin = match call.header(name::CONTINUATION) {
         None => 0,
         Some(token) => token.parse().map_err(|_| bad_continuation())?,
@@ -346,22 +330,14 @@ fn cut<T: AsRef<[u8]>>(call: &Call, rid: &str, list: &str, all: &[T]) -> Result<
     Ok(answer.continuation(next.as_deref()))
 }
 
-/// Returns the resources that a query finds.
-fn query(call: &Call, rid: &str, list: &str, all: &[Resource]) -> Result<Answer, Refusal> {
-    let (text, parameters) = super::query::text(&call.json()?)?;
-    let query = Prepared::new(&text, parameters)?;
+/// Returns the results of a query of resources.
+fn found(query: &Prepared, all: &[String]) -> Result<Vec<String>, Refusal> {
     let mut found = Vec::new();
     for resource in all {
-        let item = Json::parse(resource.json.to_string().as_bytes())?;
-        for row in query.rows(&item)? {
-            if let Some(result) = row.result {
-                let mut text = Vec::new();
-                result.write(&mut text);
-                found.push(text);
-            }
-        }
+        let rows = query.rows(&Json::parse(resource.as_bytes())?)?;
+        found.extend(rows.iter().filter_map(|row| row.result.as_ref().map(ToString::to_string)));
     }
-    cut(call, rid, list, &found)
+    Ok(found)
 }
 
 /// Returns the throughput that a request asks for: the `content` of an offer.

@@ -23,7 +23,7 @@ impl Scope {
     /// Returns the part that the headers name: a partition key or a prefix, a physical partition, a range, or all.
     pub(super) fn new(view: &View, container: &Container, call: &Call) -> Result<Self, Refusal> {
         let mut partitions = view.partitions(container.id);
-        let mut range = EpkRange { from: Vec::new(), until: vec![0xff] };
+        let mut range = EpkRange::all();
         // Some SDKs write the `_rid` of the container before the number.
         if let Some(id) = call.header(name::RANGE).and_then(|id| id.rsplit(',').next()) {
             partitions.retain(|partition| partition.id.to_string() == id);
@@ -33,7 +33,7 @@ impl Scope {
         let key = call.key()?;
         if let Some(key) = &key {
             let of_key = view.range_of(container.id, key)?;
-            range = if partitions.len() == 1 { within(&range, &of_key) } else { of_key };
+            range = if partitions.len() == 1 { range.intersection(&of_key) } else { of_key };
         }
         let bound = |name: &str| call.header(name).map(epk).transpose();
         if let Some(from) = bound("x-ms-start-epk")? {
@@ -56,13 +56,13 @@ impl Scope {
 
     /// Leaves the part within a range.
     pub(super) fn narrow(&mut self, range: &EpkRange) {
-        self.range = within(&self.range, range);
+        self.range = self.range.intersection(range);
         self.partitions.retain(|partition| overlap(&partition.range, range));
     }
 
     /// Returns the parts of the range that are in one physical partition each.
     pub(super) fn parts(&self) -> Vec<EpkRange> {
-        self.partitions.iter().map(|partition| within(&partition.range, &self.range)).collect()
+        self.partitions.iter().map(|one| one.range.intersection(&self.range)).collect()
     }
 
     /// Checks that the state is not older than the session token of the request. A token of a physical partition that
@@ -106,13 +106,6 @@ pub(super) fn overlap(one: &EpkRange, other: &EpkRange) -> bool {
     one.from < other.until && other.from < one.until
 }
 
-pub(super) fn within(one: &EpkRange, other: &EpkRange) -> EpkRange {
-    EpkRange {
-        from: one.from.clone().max(other.from.clone()),
-        until: one.until.clone().min(other.until.clone()),
-    }
-}
-
 /// Reads an effective partition key in hexadecimal digits.
 pub(super) fn epk(text: &str) -> Result<Vec<u8>, Refusal> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|it| u8::try_from(it).ok());
@@ -124,23 +117,4 @@ pub(super) fn epk(text: &str) -> Result<Vec<u8>, Refusal> {
     bytes.collect::<Option<_>>().ok_or_else(|| {
         Refusal::new(400, format!("The effective partition key '{text}' is malformed."))
     })
-}
-
-/// Returns the next effective partition key of the same length.
-pub(super) fn successor(epk: &[u8]) -> Vec<u8> {
-    let mut next = epk.to_vec();
-    for byte in next.iter_mut().rev() {
-        *byte = byte.wrapping_add(1);
-        if *byte != 0 {
-            break;
-        }
-    }
-    next
-}
-
-/// Writes an effective partition key in hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let nibbles = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    nibbles.map(|nibble| char::from(DIGITS[usize::from(nibble)])).collect()
 }

@@ -65,6 +65,11 @@ impl Json {
         properties.iter().rfind(|(found, _)| &**found == name).map(|(_, value)| value)
     }
 
+    /// Returns the value at a path.
+    pub(crate) fn at(&self, path: &[String]) -> Option<&Self> {
+        path.iter().try_fold(self, |value, name| value.get(name))
+    }
+
     /// Appends the value as text JSON. A whole number below 2^53 has neither fraction nor exponent.
     pub fn write(&self, to: &mut Vec<u8>) {
         match self {

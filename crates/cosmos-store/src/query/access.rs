@@ -8,11 +8,10 @@ use super::{
     Path, WantedIndex, Work,
     conditions::{self, Bound, Condition, Values, is_indexable},
     container::Policy,
-    keys::KeyRange,
     order::Begin,
 };
 use crate::{
-    engine::{ContainerId, EpkRange, IndexRange, Item, View},
+    engine::{ContainerId, EpkRange, IndexRange, Item, View, rid_of},
     json::Json,
     sql::Prepared,
 };
@@ -41,13 +40,11 @@ pub(super) struct Access<'a> {
     container: ContainerId,
     /// The parts of the hash space, in their order.
     ranges: Vec<EpkRange>,
-    policy: &'a Policy,
+    policy: &'a Policy<'a>,
     conditions: Vec<Condition>,
     pub work: Work,
     /// The best index that is not there yet.
     pub wanted: Option<WantedIndex>,
-    /// The index that was used.
-    pub used: Option<Vec<Path>>,
 }
 
 impl<'a> Access<'a> {
@@ -56,31 +53,23 @@ impl<'a> Access<'a> {
         view: &'a View,
         container: ContainerId,
         range: &EpkRange,
-        keys: Option<&[KeyRange]>,
+        keys: Option<&[EpkRange]>,
         key_paths: &[PropertyPath],
-        policy: &'a Policy,
+        policy: &'a Policy<'a>,
         query: &Prepared,
     ) -> Self {
-        let ranges: Vec<EpkRange> = match keys {
+        let mut ranges: Vec<EpkRange> = match keys {
             None => vec![range.clone()],
-            Some(keys) => keys.iter().filter_map(|key| part(range, &key.range)).collect(),
+            Some(keys) => keys.iter().map(|key| range.intersection(key)).collect(),
         };
+        ranges.retain(|range| range.from < range.until);
         let is_one_key = matches!(ranges.as_slice(), [range] if range.is_point());
         let mut conditions = conditions::of(query, policy);
         // A partition key that has one value tells nothing more.
         conditions.retain(|condition| {
             !is_one_key || !key_paths.iter().any(|path| path.names() == condition.path)
         });
-        Self {
-            view,
-            container,
-            ranges,
-            policy,
-            conditions,
-            work: Work::default(),
-            wanted: None,
-            used: None,
-        }
+        Self { view, container, ranges, policy, conditions, work: Work::default(), wanted: None }
     }
 
     /// Returns the items behind a place that an index has for one value of a property within a logical partition: these
@@ -95,19 +84,14 @@ impl<'a> Access<'a> {
             _ => None,
         });
         let [(condition, [value])] = conditions.collect::<Vec<_>>()[..] else { return None };
-        let paths = vec![condition.path.clone()];
         let lookup = IndexRange {
-            paths: paths.clone(),
+            paths: vec![condition.path.clone()],
             equal: vec![Some(value.clone())],
-            from: None,
-            until: None,
-            reverse: false,
-            at: range.contains(after).then(|| number(after).saturating_add(1)),
+            at: range.contains(after).then(|| rid_of(after).saturating_add(1)),
+            ..IndexRange::default()
         };
         self.work.seeks = self.work.seeks.saturating_add(1);
-        let items = self.view.lookup(self.container, range, &lookup)?;
-        self.used = Some(paths);
-        Some(items)
+        self.view.lookup(self.container, range, &lookup)
     }
 
     /// Returns all items behind a place that an index has for the filter, in the order of a scan; `None` if there is no
@@ -120,27 +104,22 @@ impl<'a> Access<'a> {
         let range = range.clone();
         let mut candidates = self.candidates();
         candidates.sort_by_key(|(rank, _)| *rank);
-        for (_, lookups) in candidates {
-            let paths = lookups.first().map(|lookup| lookup.paths.clone()).unwrap_or_default();
+        'candidates: for (_, lookups) in candidates {
             let mut items = Vec::new();
-            let mut is_there = true;
             for lookup in lookups {
                 self.work.seeks = self.work.seeks.saturating_add(1);
                 let Some(found) = self.view.lookup(self.container, &range, &lookup) else {
-                    is_there = false;
-                    break;
+                    self.want(lookup.paths, &range);
+                    continue 'candidates;
                 };
                 items.extend(found.take((max_items + 1).saturating_sub(items.len())));
                 if items.len() > max_items {
-                    self.count(&items);
+                    for item in &items {
+                        self.work.load(item);
+                    }
                     return None;
                 }
             }
-            if !is_there {
-                self.want(paths, &range);
-                continue;
-            }
-            self.used = Some(paths);
             items.sort_by(|one, other| one.place.cmp(&other.place));
             items.retain(|item| *item.place > *after);
             return Some(items);
@@ -166,14 +145,7 @@ impl<'a> Access<'a> {
         items.sort_by(|one, other| one.place.cmp(&other.place));
         self.work.seeks =
             self.work.seeks.saturating_add(u32::try_from(n_reads).unwrap_or(u32::MAX));
-        self.used = Some(vec![vec!["id".to_owned()]]);
         Some(items)
-    }
-
-    fn count(&mut self, items: &[Item]) {
-        for item in items {
-            self.work.load(item);
-        }
     }
 
     /// Returns the items behind a place, in the order of a scan.
@@ -202,8 +174,7 @@ impl<'a> Access<'a> {
                 equal: equal.into_iter().cloned().map(Some).collect(),
                 from: from.clone(),
                 until: until.clone(),
-                reverse: false,
-                at: None,
+                ..IndexRange::default()
             };
             candidates.push(match &condition.values {
                 Values::Equal(values) => {
@@ -223,17 +194,9 @@ impl<'a> Access<'a> {
                 continue;
             }
             let (from, until) = next.unwrap_or_default();
-            candidates.push((
-                1,
-                vec![IndexRange {
-                    paths: index.iter().map(|(path, _)| path.clone()).collect(),
-                    equal,
-                    from,
-                    until,
-                    reverse: false,
-                    at: None,
-                }],
-            ));
+            let paths = index.iter().map(|(path, _)| path.clone()).collect();
+            let lookup = IndexRange { paths, equal, from, until, ..IndexRange::default() };
+            candidates.push((1, vec![lookup]));
         }
         candidates
     }
@@ -308,14 +271,11 @@ impl<'a> Access<'a> {
         for lookup in index.lookups(begin) {
             self.work.seeks = self.work.seeks.saturating_add(1);
             let Some(items) = self.view.lookup(self.container, &range, &lookup) else {
-                if self.wanted.is_none() {
-                    self.want(index.paths.clone(), &range);
-                }
+                self.want(index.paths.clone(), &range);
                 return None;
             };
             parts.push(items);
         }
-        self.used = Some(index.paths.clone());
         Some(parts.into_iter().flatten())
     }
 
@@ -375,16 +335,4 @@ impl OrderIndex {
         }
         lookups
     }
-}
-
-/// Returns the number of the item at a place.
-pub(super) fn number(place: &[u8]) -> u64 {
-    place.last_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
-}
-
-/// Returns the part that two ranges have in common.
-fn part(one: &EpkRange, other: &EpkRange) -> Option<EpkRange> {
-    let from = one.from.clone().max(other.from.clone());
-    let until = one.until.clone().min(other.until.clone());
-    (from < until).then_some(EpkRange { from, until })
 }

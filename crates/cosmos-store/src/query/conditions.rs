@@ -33,7 +33,7 @@ pub(super) enum Values {
 }
 
 /// Returns the conditions that a filter certainly implies, for properties that can have an index.
-pub(super) fn of(query: &Prepared, policy: &Policy) -> Vec<Condition> {
+pub(super) fn of(query: &Prepared, policy: &Policy<'_>) -> Vec<Condition> {
     let (Some(filter), Some(root)) = (&query.query.filter, query.query.root()) else {
         return Vec::new();
     };

@@ -6,25 +6,25 @@ use cosmos_model::{
 };
 use serde_json::Value;
 
-use super::{Path, plan::columns};
+use super::Path;
 use crate::{
     Refusal,
     engine::Definition,
-    sql::{NO_PATH, Prepared, is_vector_distance, refused},
+    sql::{NO_PATH, Prepared, columns, is_vector_distance, refused},
 };
 
 /// Properties that the service indexes whatever the policy says.
 const ALWAYS_INDEXED: [&str; 3] = ["id", "_ts", "_rid"];
 
 /// The indexing policy of a container.
-pub(super) struct Policy {
-    policy: IndexingPolicy,
+pub(super) struct Policy<'a> {
+    policy: &'a IndexingPolicy,
     /// The paths of each composite index, and true for those in descending order.
     pub composites: Vec<Vec<(Path, bool)>>,
 }
 
-impl Policy {
-    pub(super) fn new(definition: &Definition) -> Self {
+impl<'a> Policy<'a> {
+    pub(super) fn new(definition: &'a Definition) -> Self {
         let json = &definition.json["indexingPolicy"];
         let index = |index: &Value| {
             let paths = index.as_array().into_iter().flatten().map(|path| {
@@ -34,10 +34,7 @@ impl Policy {
             paths.collect()
         };
         let composites = json["compositeIndexes"].as_array().into_iter().flatten().map(index);
-        Self {
-            composites: composites.collect(),
-            policy: serde_json::from_value(json.clone()).unwrap_or_default(),
-        }
+        Self { composites: composites.collect(), policy: &definition.policy }
     }
 
     pub(super) fn covers(&self, path: &[String]) -> bool {
@@ -124,7 +121,7 @@ pub(super) fn is_by_distance(query: &Query) -> bool {
 pub(super) fn resolved(
     query: &Prepared,
     definition: &Definition,
-    policy: &Policy,
+    policy: &Policy<'_>,
 ) -> Result<Option<Prepared>, Refusal> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let properties = list(&definition.json["computedProperties"]);

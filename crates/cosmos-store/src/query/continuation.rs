@@ -1,23 +1,24 @@
 //! Where a page ends, as the text that a client sends with the request for the next one.
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::PageRequest;
-use crate::{Refusal, engine::ContainerId, json::Json, sql::Prepared};
+use crate::{Refusal, engine::ContainerId, sql::Prepared};
 
 /// The most bytes of a continuation: it has to fit into a header. The values of ORDER BY are in it.
 const MAX_BYTES: usize = 6_000;
 
 /// The end of a page.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Continuation {
     /// The place of the last item, in the order of a scan; empty before the first item.
     pub place: Vec<u8>,
     /// The place of the item before, if the last one is not done.
     pub before: Vec<u8>,
-    /// The values of ORDER BY of the last item.
-    pub order: Vec<Option<Json>>,
+    /// The values of ORDER BY of the last item, as text JSON.
+    pub order: Vec<Option<String>>,
     /// The results of the last item that were returned or skipped; `None` if it is done.
     pub n_rows: Option<usize>,
     /// The results that OFFSET still skips.
@@ -54,44 +55,8 @@ impl Continuation {
             return None;
         }
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
-        let Json::Array(parts) = Json::parse(&bytes).ok()? else { return None };
-        let [
-            Json::Text(hash),
-            Json::Text(place),
-            Json::Text(before),
-            Json::Array(order),
-            counts @ ..,
-        ] = parts.as_slice()
-        else {
-            return None;
-        };
-        if **hash != *query_hash(query, container) {
-            return None;
-        }
-        let count = |value: &Json| match value {
-            Json::Null => Some(None),
-            #[allow(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a whole number of 48 bits"
-            )]
-            Json::Number(number) if (0.0..2e14).contains(number) => Some(Some(*number as u64)),
-            _ => None,
-        };
-        let [n_rows, skip, left, n_results] = counts else { return None };
-        let optional = |value: &Json| match value {
-            Json::Array(values) if values.len() < 2 => Some(values.first().cloned()),
-            _ => None,
-        };
-        Some(Self {
-            place: BASE64_URL_SAFE_NO_PAD.decode(&**place).ok()?,
-            before: BASE64_URL_SAFE_NO_PAD.decode(&**before).ok()?,
-            order: order.iter().map(optional).collect::<Option<_>>()?,
-            n_rows: count(n_rows)?.map(usize::try_from).transpose().ok()?,
-            skip: count(skip)??,
-            left: count(left)?,
-            n_results: count(n_results)??,
-        })
+        let (hash, read): (String, Self) = serde_json::from_slice(&bytes).ok()?;
+        (hash == query_hash(query, container)).then_some(read)
     }
 
     /// Writes the continuation of a query.
@@ -103,22 +68,8 @@ impl Continuation {
         query: &Prepared,
         container: ContainerId,
     ) -> Result<String, Refusal> {
-        #[allow(clippy::cast_precision_loss, reason = "a whole number of 48 bits")]
-        let count =
-            |count: Option<u64>| count.map_or(Json::Null, |count| Json::Number(count as f64));
-        let order = self.order.iter().map(|value| Json::Array(value.iter().cloned().collect()));
-        let parts = Json::Array(vec![
-            Json::Text(query_hash(query, container).into()),
-            Json::Text(BASE64_URL_SAFE_NO_PAD.encode(&self.place).into()),
-            Json::Text(BASE64_URL_SAFE_NO_PAD.encode(&self.before).into()),
-            Json::Array(order.collect()),
-            count(self.n_rows.map(|n| n as u64)),
-            count(Some(self.skip)),
-            count(self.left),
-            count(Some(self.n_results)),
-        ]);
-        let mut bytes = Vec::new();
-        parts.write(&mut bytes);
+        // Writing to memory does not fail.
+        let bytes = serde_json::to_vec(&(query_hash(query, container), self)).unwrap_or_default();
         if bytes.len() > MAX_BYTES {
             let message = "The values of ORDER BY are too long for a continuation token.";
             return Err(Refusal::new(400, message));

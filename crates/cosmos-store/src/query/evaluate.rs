@@ -186,11 +186,6 @@ pub(super) fn bytes(value: &Json) -> Vec<u8> {
     bytes
 }
 
-/// Returns the value at a path of an item.
-pub(super) fn find<'a>(item: &'a Json, path: &[String]) -> Option<&'a Json> {
-    path.iter().try_fold(item, |value, name| value.get(name))
-}
-
 /// Returns the same bytes for equal results: the order of an object's properties does not count.
 pub(super) fn canonical(result: &[u8]) -> Vec<u8> {
     fn sort(value: &mut Json) {

@@ -1,7 +1,5 @@
 //! The partition keys that a query can be about.
 
-use std::fmt::Write;
-
 use cosmos_model::{
     partitioning::path::PropertyPath,
     sql::{Binary, Expr, Logical, Query, Test},
@@ -10,21 +8,13 @@ use serde_json::{Value, json};
 
 use crate::{
     Refusal,
-    engine::{ContainerId, Definition, EpkRange, View},
+    engine::{ContainerId, Definition, EpkRange, View, hex},
     json::Json,
     sql::Prepared,
 };
 
 /// The most keys that a query is narrowed to: the service's limit is far above what SDKs send.
 const MAX_KEYS: usize = 2_000;
-
-/// The effective partition keys of a partition key, or of a prefix of a hierarchical one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct KeyRange {
-    pub range: EpkRange,
-    /// True for a whole key.
-    pub is_whole: bool,
-}
 
 /// Returns the partition keys that a query is about, in the order of their ranges: those that the equalities and IN of
 /// its filter allow. `None` is any.
@@ -37,7 +27,7 @@ pub(super) fn of_filter(
     query: &Query,
     prepared: &Prepared,
     definition: &Definition,
-) -> Result<Option<Vec<KeyRange>>, Refusal> {
+) -> Result<Option<Vec<EpkRange>>, Refusal> {
     let mut keys = vec![Vec::new()];
     let mut n_levels = 0;
     if let (Some(filter), Some(root)) = (&query.filter, query.root()) {
@@ -56,17 +46,15 @@ pub(super) fn of_filter(
     if n_levels == 0 {
         return Ok(None);
     }
-    let is_whole = n_levels == definition.key_paths.len();
-    let range =
-        |key| Ok(KeyRange { range: view.range_of(container, &Json::Array(key))?, is_whole });
+    let range = |key| view.range_of(container, &Json::Array(key));
     let mut ranges = keys.into_iter().map(range).collect::<Result<Vec<_>, Refusal>>()?;
-    ranges.sort_by(|one, other| one.range.from.cmp(&other.range.from));
+    ranges.sort_by(|one, other| one.from.cmp(&other.from));
     ranges.dedup();
     Ok(Some(ranges))
 }
 
 /// Returns the ranges of effective partition keys that a query is about, as a plan has them.
-pub(super) fn to_json(keys: Option<&[KeyRange]>) -> Vec<Value> {
+pub(super) fn to_json(keys: Option<&[EpkRange]>) -> Vec<Value> {
     let range = |min: &[u8], max: &[u8], is_max_inclusive: bool| {
         json!({
             "min": hex(min),
@@ -79,20 +67,14 @@ pub(super) fn to_json(keys: Option<&[KeyRange]>) -> Vec<Value> {
         None => vec![range(&[], &[0xff], false)],
         // No key fulfils the filter.
         Some([]) => vec![range(&[], &[], true)],
-        Some(keys) => keys
-            .iter()
-            .map(|KeyRange { range: EpkRange { from, until }, is_whole }| {
-                range(from, if *is_whole { from } else { until }, *is_whole)
-            })
-            .collect(),
+        Some(keys) => {
+            let of_key = |key: &EpkRange| {
+                let is_point = key.is_point();
+                range(&key.from, if is_point { &key.from } else { &key.until }, is_point)
+            };
+            keys.iter().map(of_key).collect()
+        }
     }
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02X}"); // Writing to a text does not fail.
-        text
-    })
 }
 
 /// Finds the values that a property has if a filter is true.

@@ -10,20 +10,19 @@ mod conditions;
 mod container;
 mod continuation;
 mod evaluate;
-pub mod hybrid_row;
 mod keys;
 mod order;
 mod page;
-pub mod plan;
+pub(crate) mod plan;
 
 #[cfg(test)]
 mod tests;
 
-pub use page::page;
+pub(crate) use page::page;
 
 /// A page of a query.
 #[derive(Debug)]
-pub struct Page {
+pub(crate) struct Page {
     /// The results, as text JSON each.
     pub results: Vec<Vec<u8>>,
     /// Where the next page begins; `None` at the end.
@@ -32,16 +31,14 @@ pub struct Page {
     pub work: Work,
     /// An index that would have saved much of that work: for [`crate::engine::Engine::build_index`].
     pub wanted: Option<WantedIndex>,
-    /// The paths of the index that was used.
-    pub used_index: Option<Vec<Path>>,
 }
 
 /// The names of the properties on a path.
-pub type Path = Vec<String>;
+pub(crate) type Path = Vec<String>;
 
 /// An index that a query could use, and that is not there yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WantedIndex {
+pub(crate) struct WantedIndex {
     /// Its paths, in its order.
     pub paths: Vec<Path>,
     /// True for an index within each logical partition.
@@ -64,7 +61,7 @@ pub struct Work {
 }
 
 /// What a page is asked for.
-pub struct PageRequest<'a> {
+pub(crate) struct PageRequest<'a> {
     /// The container.
     pub container: ContainerId,
     /// Its definition.
@@ -81,7 +78,7 @@ pub struct PageRequest<'a> {
 
 /// `resumeFilter` of a query request: `{"value": [2], "rid": "…", "exclude": false}`.
 #[derive(Clone, Debug)]
-pub struct ResumeFilter {
+pub(crate) struct ResumeFilter {
     /// The last values of ORDER BY.
     pub value: Vec<Json>,
     /// The `_rid` of the last item.

@@ -6,13 +6,12 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 
 use super::{
     Path, ResumeFilter,
-    access::number,
     container::{self, Policy},
     continuation::Continuation,
 };
 use crate::{
     Refusal,
-    engine::{Definition, Item},
+    engine::{Definition, Item, rid_of},
     json::Json,
     sql::{Prepared, order},
 };
@@ -40,7 +39,7 @@ impl Order {
         query: &Prepared,
         resolved: &Prepared,
         definition: &Definition,
-        policy: &Policy,
+        policy: &Policy<'_>,
     ) -> Result<Self, Refusal> {
         let tree = &query.query;
         if query.is_grouped() {
@@ -86,7 +85,7 @@ impl Order {
         item: &Item,
     ) -> bool {
         from.is_some_and(|from| {
-            match self.compare((order, number(&item.place)), (&from.order, from.rid)) {
+            match self.compare((order, rid_of(&item.place)), (&from.order, from.rid)) {
                 Ordering::Less => true,
                 Ordering::Equal => !from.is_included,
                 Ordering::Greater => false,
@@ -113,19 +112,19 @@ impl Order {
                 Json::Array(_) => Err(invalid()),
                 value => Ok(Some(value.clone())),
             };
-            let rid = match &resume.rid {
-                Some(rid) => Some(rid_number(rid).ok_or_else(invalid)?),
-                None => None,
-            };
+            let rid = resume.rid.as_ref().map(|rid| rid_number(rid).ok_or_else(invalid));
             Begin {
                 order: resume.value.iter().map(value).collect::<Result<_, _>>()?,
-                rid,
+                rid: rid.transpose()?,
                 is_included: !resume.exclude,
             }
         } else {
+            let value = |text: &Option<String>| {
+                text.as_ref().map(|text| Json::parse(text.as_bytes())).transpose()
+            };
             Begin {
-                order: start.order.clone(),
-                rid: Some(number(&start.place)),
+                order: start.order.iter().map(value).collect::<Result<_, _>>()?,
+                rid: Some(rid_of(&start.place)),
                 is_included: start.n_rows.is_some(),
             }
         };

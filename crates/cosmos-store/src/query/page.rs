@@ -14,17 +14,17 @@ use cosmos_model::sql::Select;
 
 use super::{
     Page, PageRequest, ResumeFilter,
-    access::{Access, OrderIndex, number},
+    access::{Access, OrderIndex},
     container::{self, Policy},
     continuation::Continuation,
-    evaluate::{Evaluator, Output, bytes, canonical, find},
+    evaluate::{Evaluator, Output, bytes, canonical},
     keys,
     order::{Begin, Order},
     plan,
 };
 use crate::{
     Refusal,
-    engine::{Item, View},
+    engine::{Item, View, rid_of},
     json::Json,
     sql::{Groups, Prepared, Row, order as order_of},
 };
@@ -63,7 +63,11 @@ pub(super) const LIMITS: Limits = Limits {
 ///
 /// # Errors
 /// 400 for a continuation that is none of this query, and for an ORDER BY that no index of the policy has.
-pub fn page(view: &View, query: &Prepared, request: &PageRequest<'_>) -> Result<Page, Refusal> {
+pub(crate) fn page(
+    view: &View,
+    query: &Prepared,
+    request: &PageRequest<'_>,
+) -> Result<Page, Refusal> {
     page_within(LIMITS, view, query, request)
 }
 
@@ -131,7 +135,6 @@ pub(super) fn page_within(
         continuation: end.map(|end| end.write(query, container)).transpose()?,
         work: access.work,
         wanted: access.wanted.filter(|_| is_costly),
-        used_index: access.used,
     })
 }
 
@@ -187,7 +190,7 @@ impl Pager<'_> {
         Continuation {
             place: found.item.place,
             before: if n_rows.is_some() { self.before.clone() } else { Vec::new() },
-            order: found.order,
+            order: found.order.iter().map(|one| one.as_ref().map(ToString::to_string)).collect(),
             n_rows,
             skip: self.output.skip,
             left: self.output.left,
@@ -315,7 +318,7 @@ impl Pager<'_> {
             }
             let (json, rows) = self.load(&item)?;
             let paths = self.order.paths.iter();
-            let order: Vec<_> = paths.map(|(path, _)| find(&json, path).cloned()).collect();
+            let order: Vec<_> = paths.map(|(path, _)| json.at(path).cloned()).collect();
             let is_long = order.iter().flatten().any(|value| value.size() > MAX_INDEXED_BYTES);
             if is_long || run.len() > self.limits.selected_of_all {
                 return Ok(ControlFlow::Continue(()));
@@ -394,8 +397,8 @@ impl Pager<'_> {
 
     fn sort(&self, found: &mut [Found]) {
         found.sort_by(|one, other| {
-            let place = (other.order.as_slice(), Some(number(&other.item.place)));
-            self.order.compare((&one.order, number(&one.item.place)), place)
+            let place = (other.order.as_slice(), Some(rid_of(&other.item.place)));
+            self.order.compare((&one.order, rid_of(&one.item.place)), place)
         });
     }
 
@@ -432,7 +435,7 @@ impl Pager<'_> {
             }
             _ => usize::MAX,
         };
-        let mut groups = Groups::new(query);
+        let mut groups = Groups::default();
         let mut seen = HashSet::new();
         let mut rows_found = Vec::new();
         let mut n_bytes = 0;
@@ -441,7 +444,7 @@ impl Pager<'_> {
             self.matched(&item, !rows.is_empty());
             for mut row in rows {
                 if query.is_grouped() {
-                    groups.add(query, row)?;
+                    groups.add(&query.plan, row)?;
                     continue;
                 }
                 let Some(result) = self.evaluator.result(&row, &item) else { continue };
@@ -454,7 +457,7 @@ impl Pager<'_> {
                         "The results of the query exceeded the limit of this store: 256 MB.";
                     return Err(Refusal::new(400, message));
                 }
-                rows_found.push((std::mem::take(&mut row.order), number(&item.place), result));
+                rows_found.push((std::mem::take(&mut row.order), rid_of(&item.place), result));
             }
             if rows_found.len() >= n_needed {
                 break;
@@ -483,9 +486,9 @@ impl Pager<'_> {
         if !query.is_grouped() {
             return Ok(rows.iter().filter_map(|row| row.result.as_ref().map(bytes)).collect());
         }
-        let mut groups = Groups::new(query);
+        let mut groups = Groups::default();
         for row in rows {
-            groups.add(query, row)?;
+            groups.add(&query.plan, row)?;
         }
         Ok(groups.results(query)?.iter().map(bytes).collect())
     }

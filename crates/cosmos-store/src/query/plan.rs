@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     Refusal,
-    engine::{ContainerId, Definition, View},
-    sql::Prepared,
+    engine::{ContainerId, Definition, EpkRange, View},
+    sql::{Prepared, columns, sums_up},
 };
 
 /// The text that an SDK replaces by the place where a partition goes on.
@@ -26,7 +26,7 @@ const FILTER: &str = "({documentdb-formattableorderbyquery-filter})";
 /// # Errors
 /// 400 for a feature that the SDK does not say it supports (`x-ms-cosmos-supported-query-features`), and for what no
 /// SDK can merge: an aggregate within another expression.
-pub fn plan(
+pub(crate) fn plan(
     view: &View,
     container: ContainerId,
     query: &Prepared,
@@ -38,10 +38,9 @@ pub fn plan(
     let keys = keys::of_filter(view, container, asked, query, definition)?;
     let mut plan = Plan {
         query,
-        is_of_one_key: matches!(
-            keys.as_deref(),
-            Some([] | [keys::KeyRange { is_whole: true, .. }])
-        ),
+        is_of_one_key: keys
+            .as_ref()
+            .is_some_and(|keys| keys.len() < 2 && keys.iter().all(EpkRange::is_point)),
         needs: Vec::new(),
         info: json!({
             "distinctType": "None",
@@ -105,7 +104,7 @@ impl Plan<'_> {
     fn fill(&mut self, definition: &Definition) -> Result<(), Refusal> {
         let query = &self.query.query;
         let columns = columns(&query.select);
-        let has_aggregate = columns.iter().any(|(_, column)| contains_aggregate(column));
+        let has_aggregate = columns.iter().any(|(_, column)| sums_up(column));
         let is_grouped = !query.group_by.is_empty();
         if let Some(top) = self.query.top() {
             self.needs.push("Top");
@@ -115,9 +114,8 @@ impl Plan<'_> {
             // The one partition answers the query as it is.
             return Ok(());
         }
-        let composed = |(_, column): &(String, &Expr)| {
-            contains_aggregate(column) && aggregate(column).is_none()
-        };
+        let composed =
+            |(_, column): &(String, &Expr)| sums_up(column) && aggregate(column).is_none();
         if columns.iter().any(composed) {
             if self.is_of_one_key {
                 self.info["top"] = Value::Null;
@@ -297,28 +295,6 @@ pub(super) fn distinct_count(query: &Query) -> Option<(&Query, String)> {
     }
 }
 
-/// Returns the columns of a result and their names; that of VALUE has none that counts.
-pub(super) fn columns(select: &Select) -> Vec<(String, &Expr)> {
-    let mut n_unnamed = 0;
-    let mut name = |expr: &Expr, alias: &Option<String>| match (alias, expr) {
-        (Some(alias), _) => alias.clone(),
-        (None, Expr::Name(name)) => name.clone(),
-        (None, Expr::Member(_, step)) if matches!(**step, Expr::Literal(Value::String(_))) => {
-            let Expr::Literal(Value::String(name)) = step.as_ref() else { return String::new() };
-            name.clone()
-        }
-        _ => {
-            n_unnamed += 1;
-            format!("${n_unnamed}")
-        }
-    };
-    match select {
-        Select::All => Vec::new(),
-        Select::Value(value) => vec![(String::new(), value)],
-        Select::List(list) => list.iter().map(|(expr, alias)| (name(expr, alias), expr)).collect(),
-    }
-}
-
 fn item(of: &Expr) -> Expr {
     object([("item", of.clone())])
 }
@@ -346,12 +322,6 @@ fn aggregate(expr: &Expr) -> Option<(&str, &Expr)> {
     let Expr::Call(name, arguments) = expr else { return None };
     let [argument] = arguments.as_slice() else { return None };
     (!aggregate_type(name).is_empty()).then_some((name, argument))
-}
-
-fn contains_aggregate(expr: &Expr) -> bool {
-    let mut found = false;
-    expr.visit(&mut |part| found |= aggregate(part).is_some());
-    found
 }
 
 /// Returns the name that SDKs have for an aggregate; none for another function.

@@ -14,47 +14,33 @@ use super::{
 };
 use crate::{
     Refusal,
-    engine::{ContainerId, Engine, EpkRange, ItemOperation, Name, Operation},
+    engine::{ContainerId, Engine, EpkRange, Name, Operation, tests},
     json::Json,
     sql::Prepared,
 };
 
 /// A store with one container.
 struct World {
-    runtime: tokio::runtime::Runtime,
     engine: Engine,
     container: ContainerId,
     limits: Limits,
 }
 
 impl World {
-    fn new(mut definition: Value) -> Self {
-        definition["id"] = "c".into();
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        let engine = Engine::open(None).expect("a store");
-        let container = runtime.block_on(async {
-            engine.create_database(&json!({"id": "d"}), None).await.expect("a database");
-            let created = engine.create_container(Name::Id("d"), &definition, 1, None).await;
-            created.expect("a container");
-            engine.view().container(Name::Id("d"), Name::Id("c")).expect("a container").0
-        });
-        Self { runtime, engine, container, limits: Limits { time: Duration::MAX, ..LIMITS } }
+    fn new(definition: Value) -> Self {
+        let store = tests::World::new(definition);
+        let limits = Limits { time: Duration::MAX, ..LIMITS };
+        Self { engine: store.engine, container: store.container, limits }
     }
 
     fn with_key(path: &str) -> Self {
-        Self::new(json!({"partitionKey": {"paths": [path], "kind": "Hash", "version": 2}}))
+        Self::new(json!({"partitionKey": {"paths": [path]}}))
     }
 
     fn create(&self, item: &Value) {
-        let operation = ItemOperation {
-            operation: Operation::Create(item.clone().into()),
-            id: None,
-            if_match: None,
-            if_none_match: None,
-        };
-        let done = self.engine.transact(self.container, None, vec![operation]);
-        let done = self.runtime.block_on(done).expect("a transaction");
-        assert!(done.results.iter().all(Result::is_ok), "{:?}", done.results);
+        let operation = tests::put(Operation::Create, item);
+        let done = tests::run(self.engine.transact(self.container, None, vec![operation]));
+        assert!(done.expect("a transaction").results.iter().all(Result::is_ok));
     }
 
     fn plan(&self, query: &str, parameters: &[(&str, Value)]) -> Result<Value, Refusal> {
@@ -94,7 +80,7 @@ impl World {
     }
 
     fn all(&self, query: &str) -> Result<Vec<Value>, Refusal> {
-        self.all_in(query, &everything())
+        self.all_in(query, &EpkRange::all())
     }
 
     fn all_in(&self, query: &str, range: &EpkRange) -> Result<Vec<Value>, Refusal> {
@@ -111,8 +97,4 @@ impl World {
         }
         Ok(results.iter().map(|result| serde_json::from_slice(result).expect("JSON")).collect())
     }
-}
-
-fn everything() -> EpkRange {
-    EpkRange { from: Vec::new(), until: vec![0xff] }
 }

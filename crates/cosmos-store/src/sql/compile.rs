@@ -14,7 +14,7 @@ use super::{
 
 mod queries;
 
-pub(crate) use queries::{NO_PATH, is_vector_distance};
+pub(crate) use queries::{NO_PATH, columns, is_vector_distance, sums_up};
 
 /// A list of constants of IN that is at least so long is sorted.
 const MIN_SORTED: usize = 4;
@@ -53,12 +53,6 @@ impl<'q> Compiler<'q> {
     pub(super) fn new(text: &'q str, parameters: &'q [(String, Json)]) -> Self {
         let scope = vec![Alias { name: None, is_item: true }];
         Self { text, parameters, scope, grouping: None, is_within: false, needed: Some(Vec::new()) }
-    }
-
-    /// Gives the item a name.
-    pub(super) fn with_item(mut self, name: &'q str) -> Self {
-        self.scope = vec![Alias { name: Some(name), is_item: true }];
-        self
     }
 
     pub(super) fn needed(self) -> Option<Vec<Box<str>>> {
@@ -246,11 +240,8 @@ impl<'q> Compiler<'q> {
                     (least, usize::MAX) => format!("at least {least} argument(s)"),
                     (least, most) => format!("{least} to {most} argument(s)"),
                 };
-                return Err(refused(
-                    "SC2050",
-                    &format!("The {name} function requires {text}."),
-                    None,
-                ));
+                let message = format!("The {name} function requires {text}.");
+                return Err(refused("SC2050", &message, None));
             }
             let mut arguments = self.all(arguments)?;
             // A list that every item is looked up in.
@@ -264,11 +255,8 @@ impl<'q> Compiler<'q> {
             return Ok(Node::Call(function, arguments));
         };
         let [argument] = arguments else {
-            return Err(refused(
-                "SC2050",
-                &format!("The {name} function requires 1 argument(s)."),
-                None,
-            ));
+            let message = format!("The {name} function requires 1 argument(s).");
+            return Err(refused("SC2050", &message, None));
         };
         // The argument is that of each row, before they are grouped.
         let Some(mut grouping) = self.grouping.take() else {

@@ -100,16 +100,20 @@ impl State {
     }
 }
 
-/// The groups of a query, in the order of their first rows.
+/// Sums rows up, for GROUP BY and aggregates: the groups of a query, in the order of their first rows.
 #[derive(Default)]
-pub(super) struct Gathered {
+pub(crate) struct Groups {
     places: BTreeMap<Key<Vec<Option<Json>>>, usize>,
-    groups: Vec<Vec<State>>,
+    states: Vec<Vec<State>>,
     bytes: usize,
 }
 
-impl Gathered {
-    pub(super) fn add(&mut self, plan: &Plan, row: Row) -> Result<(), Refusal> {
+impl Groups {
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// 400 if the groups take more than 64 MB.
+    pub(crate) fn add(&mut self, plan: &Plan, row: Row) -> Result<(), Refusal> {
         let mut size = |values: &[Option<Json>]| {
             self.bytes += values.iter().flatten().map(Json::size).sum::<usize>();
         };
@@ -117,14 +121,14 @@ impl Gathered {
         if plan.aggregates.iter().any(|(aggregate, _)| keeps(*aggregate)) {
             size(&row.aggregates);
         }
-        let next = self.groups.len();
+        let next = self.states.len();
         let key = Key(row.group);
         let place = self.places.get(&key).copied().unwrap_or(next);
         if place == next {
             size(&key.0);
             self.bytes += size_of::<State>() * plan.aggregates.len();
             self.places.insert(key, next);
-            self.groups.push(plan.aggregates.iter().map(|_| State::default()).collect());
+            self.states.push(plan.aggregates.iter().map(|_| State::default()).collect());
         }
         if self.bytes > MAX_BYTES {
             return Err(Refusal::new(
@@ -132,7 +136,7 @@ impl Gathered {
                 "The groups of the query exceeded the limit of this store: 64 MB.",
             ));
         }
-        let states = self.groups.get_mut(place).into_iter().flatten();
+        let states = self.states.get_mut(place).into_iter().flatten();
         for ((state, (aggregate, _)), value) in states.zip(&plan.aggregates).zip(row.aggregates) {
             if let Some(value) = value {
                 state.add(*aggregate, value);
@@ -147,14 +151,14 @@ impl Gathered {
         plan: &Plan,
         at: &Frame<'_>,
     ) -> Option<Vec<(Vec<Option<Json>>, Json)>> {
-        if plan.group.is_empty() && self.groups.is_empty() {
+        if plan.group.is_empty() && self.states.is_empty() {
             self.places.insert(Key(Vec::new()), 0);
-            self.groups.push(plan.aggregates.iter().map(|_| State::default()).collect());
+            self.states.push(plan.aggregates.iter().map(|_| State::default()).collect());
         }
         let mut keys: Vec<_> = self.places.into_iter().collect();
         keys.sort_by_key(|(_, place)| *place);
         let mut rows = Vec::with_capacity(keys.len());
-        for ((Key(mut computed), _), states) in keys.into_iter().zip(self.groups) {
+        for ((Key(mut computed), _), states) in keys.into_iter().zip(self.states) {
             let states = states.into_iter().zip(&plan.aggregates);
             computed.extend(states.map(|(state, (aggregate, _))| state.result(*aggregate)));
             let at = at.with_computed(&computed);
@@ -170,34 +174,15 @@ impl Gathered {
         }
         at.run.spend(1).map(|()| rows)
     }
-}
-
-/// Sums rows up, for GROUP BY and aggregates.
-pub struct Groups(Gathered);
-
-impl Groups {
-    /// Begins with no rows.
-    pub fn new(query: &Prepared) -> Self {
-        let _ = query;
-        Self(Gathered::default())
-    }
-
-    /// Adds a row.
-    ///
-    /// # Errors
-    /// 400 if the groups take more than 64 MB.
-    pub fn add(&mut self, query: &Prepared, row: Row) -> Result<(), Refusal> {
-        self.0.add(&query.plan, row)
-    }
 
     /// Returns a result for each group, in the order of ORDER BY, or else of their first rows; without GROUP BY one for
     /// all, unless it is undefined.
     ///
     /// # Errors
     /// 400 if they cost too much.
-    pub fn results(self, query: &Prepared) -> Result<Vec<Json>, Refusal> {
+    pub(crate) fn results(self, query: &Prepared) -> Result<Vec<Json>, Refusal> {
         let run = Run::new(functions::now());
-        let rows = self.0.rows(&query.plan, &Frame::of(&Json::Null, &run));
+        let rows = self.rows(&query.plan, &Frame::of(&Json::Null, &run));
         let mut rows = run.within_limits(rows)?.unwrap_or_default();
         query.plan.sort(&mut rows);
         Ok(rows.into_iter().map(|(_, result)| result).collect())

@@ -18,32 +18,32 @@ mod groups;
 mod operators;
 mod plan;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use compile::Compiler;
-pub(crate) use compile::{NO_PATH, is_vector_distance};
+pub(crate) use compile::{NO_PATH, columns, is_vector_distance, sums_up};
 use eval::{Frame, Run};
-pub use groups::Groups;
-pub use operators::order;
+pub(crate) use groups::Groups;
+pub(crate) use operators::order;
 use plan::Plan;
 
 /// The steps that the evaluation of one item may take. Unit tests, which are not optimized, reach a tenth of them.
-pub const MAX_STEPS: usize = if cfg!(test) { 400_000 } else { 4_000_000 };
+pub(crate) const MAX_STEPS: usize = if cfg!(test) { 400_000 } else { 4_000_000 };
 
 /// The bytes that the values of one item may take on the way.
-pub const MAX_BYTES: usize = 64 << 20;
+pub(crate) const MAX_BYTES: usize = 64 << 20;
 
 /// The parameters of a query: their names, with `@`, and their values.
-pub type Parameters = Vec<(String, Json)>;
+pub(crate) type Parameters = Vec<(String, Json)>;
 
 /// A query that has been checked: every name is that of a source, every function is known and has the right number
 /// of arguments, TOP, OFFSET and LIMIT are numbers.
-pub struct Prepared {
+pub(crate) struct Prepared {
     /// The query.
     pub query: Query,
     /// Its parameters.
     pub parameters: Parameters,
-    plan: Plan,
+    pub(crate) plan: Plan,
     needed: Option<Vec<Box<str>>>,
     /// When the query began, for the static functions of the time.
     began: OnceLock<i64>,
@@ -56,7 +56,7 @@ impl Prepared {
     /// 400 with the service's text: SC1001 for a syntax error, SC2001 for an unknown identifier, SC2005 for a
     /// function that the service does not have; and a text of our own, with the name, for what the service has but
     /// this store has not.
-    pub fn new(text: &str, parameters: Parameters) -> Result<Self, Refusal> {
+    pub(crate) fn new(text: &str, parameters: Parameters) -> Result<Self, Refusal> {
         let query: Query = text.parse().map_err(|error: cosmos_model::sql::SyntaxError| {
             let end = error.at.saturating_add(error.near.len());
             refused("SC1001", &error.to_string(), Some((error.at, end)))
@@ -68,7 +68,7 @@ impl Prepared {
     ///
     /// # Errors
     /// As [`Prepared::new`].
-    pub fn of(query: Query, parameters: Parameters) -> Result<Self, Refusal> {
+    pub(crate) fn of(query: Query, parameters: Parameters) -> Result<Self, Refusal> {
         Self::compile("", query, parameters)
     }
 
@@ -85,7 +85,7 @@ impl Prepared {
     ///
     /// # Errors
     /// 400 if the item costs too much.
-    pub fn rows(&self, item: &Json) -> Result<Vec<Row>, Refusal> {
+    pub(crate) fn rows(&self, item: &Json) -> Result<Vec<Row>, Refusal> {
         let run = Run::new(*self.began.get_or_init(functions::now));
         let mut rows = Vec::new();
         self.plan.each(&Frame::of(item, &run), &mut |at| {
@@ -97,33 +97,33 @@ impl Prepared {
     }
 
     /// Returns whether the query has FROM. Without it, it makes one row in all, not one for each item.
-    pub fn has_source(&self) -> bool {
+    pub(crate) fn has_source(&self) -> bool {
         !self.query.from.is_empty()
     }
 
     /// Returns whether the query has aggregates or GROUP BY: its results are those of [`Groups`].
-    pub fn is_grouped(&self) -> bool {
+    pub(crate) fn is_grouped(&self) -> bool {
         self.plan.is_grouped
     }
 
     /// Returns the number of TOP.
-    pub fn top(&self) -> Option<u32> {
+    pub(crate) fn top(&self) -> Option<u32> {
         self.plan.top
     }
 
     /// Returns the numbers of OFFSET and LIMIT.
-    pub fn offset_limit(&self) -> Option<(u32, u32)> {
+    pub(crate) fn offset_limit(&self) -> Option<(u32, u32)> {
         self.plan.offset_limit
     }
 
     /// Returns of each value of ORDER BY whether the greatest ones come first: DESC, or the similarity of vectors.
-    pub fn descending(&self) -> Vec<bool> {
+    pub(crate) fn descending(&self) -> Vec<bool> {
         self.plan.order.iter().map(|(_, descends)| *descends).collect()
     }
 
     /// Returns the value of an expression of this query that needs no item: a literal, a parameter, or what is made of
     /// them.
-    pub fn value_of(&self, expr: &Expr) -> Option<Json> {
+    pub(crate) fn value_of(&self, expr: &Expr) -> Option<Json> {
         let node = Compiler::new("", &self.parameters).expr(expr).ok()?;
         let run = Run::new(*self.began.get_or_init(functions::now));
         let value = node.eval(&Frame::of(&Json::Null, &run))?.into_owned();
@@ -131,14 +131,14 @@ impl Prepared {
     }
 
     /// Returns the names of the properties of an item that the query needs; `None` for all.
-    pub fn needed(&self) -> Option<Vec<&str>> {
+    pub(crate) fn needed(&self) -> Option<Vec<&str>> {
         self.needed.as_ref().map(|names| names.iter().map(|name| &**name).collect())
     }
 }
 
 /// What a query makes of one item.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub(crate) struct Row {
     /// The values of ORDER BY; of a query with aggregates or GROUP BY none.
     pub order: Vec<Option<Json>>,
     /// The values of GROUP BY.
@@ -148,17 +148,6 @@ pub struct Row {
     /// The result; `None` where it is undefined, which leaves it out. Of a query with aggregates or GROUP BY it is
     /// made from the aggregates afterwards ([`Groups`]).
     pub result: Option<Json>,
-}
-
-/// Returns whether an expression is true for an item: the condition of a patch, whose source has any name.
-///
-/// # Errors
-/// As [`Prepared::new`].
-pub fn is_true(condition: &Expr, source: &str, item: &Json) -> Result<bool, Refusal> {
-    let node = Compiler::new("", &[]).with_item(source).expr(condition)?;
-    let run = Run::new(functions::now());
-    let value = node.eval(&Frame::of(item, &run)).is_some_and(|value| *value == Json::Bool(true));
-    run.within_limits(value)
 }
 
 /// Returns a refusal in the form of the service; without a code where the service's is not known.

@@ -10,7 +10,7 @@ use super::eval::Run;
 
 /// Compares two values in the order of ORDER BY: undefined, null, false, true, numbers, texts by their code points,
 /// arrays, objects.
-pub fn order(one: Option<&Json>, other: Option<&Json>) -> Ordering {
+pub(crate) fn order(one: Option<&Json>, other: Option<&Json>) -> Ordering {
     match (one, other) {
         (Some(one), Some(other)) => match (one, other) {
             (Json::Bool(one), Json::Bool(other)) => one.cmp(other),

@@ -7,12 +7,12 @@ use crate::json::Json;
 use super::{
     Key, Row,
     eval::{Frame, Node},
-    groups::{Aggregate, Gathered},
+    groups::{Aggregate, Groups},
     operators::{decisive, order},
 };
 
 /// A query.
-pub(super) struct Plan {
+pub(crate) struct Plan {
     pub(super) sources: Vec<From>,
     pub(super) filter: Option<Node>,
     pub(super) group: Vec<Node>,
@@ -94,7 +94,7 @@ impl Plan {
     /// much.
     pub(super) fn results(&self, at: &Frame<'_>, most: usize) -> Option<Vec<Json>> {
         let enough = if self.is_grouped || self.distinct { usize::MAX } else { most };
-        let mut gathered = Gathered::default();
+        let mut gathered = Groups::default();
         let mut results = Vec::new();
         self.each(at, &mut |at| {
             let Some(row) = self.row(at) else { return false };

@@ -14,7 +14,7 @@ fn json(text: &str) -> Json {
 fn query(text: &str, items: &[Json]) -> Result<Vec<Json>, Refusal> {
     let parameters = vec![("@p".into(), json("[1, 2]")), ("@n".into(), json("2"))];
     let query = Prepared::new(text, parameters)?;
-    let mut groups = Groups::new(&query);
+    let mut groups = Groups::default();
     let mut results = Vec::new();
     let items = if query.has_source() { items } else { &[Json::Object(Vec::new())] };
     for item in items {
@@ -24,7 +24,7 @@ fn query(text: &str, items: &[Json]) -> Result<Vec<Json>, Refusal> {
         };
         for row in query.rows(&item)? {
             if query.is_grouped() {
-                groups.add(&query, row)?;
+                groups.add(&query.plan, row)?;
             } else {
                 results.extend(row.result);
             }
@@ -33,55 +33,58 @@ fn query(text: &str, items: &[Json]) -> Result<Vec<Json>, Refusal> {
     if query.is_grouped() { groups.results(&query) } else { Ok(results) }
 }
 
+/// Returns the cases of a table: each is a line, with those that follow it and are indented more.
+pub(crate) fn cases(table: &str) -> Vec<(String, String)> {
+    let table = table.trim_start_matches('\n').trim_end();
+    let indent = &table[..table.len() - table.trim_start().len()];
+    let lines = table.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let lines =
+        lines.map(|line| line.strip_prefix(indent).unwrap_or_else(|| panic!("no case: {line}")));
+    let mut table = String::new();
+    for line in lines {
+        table.push(if line.starts_with(' ') { ' ' } else { '\n' });
+        table.push_str(line.trim());
+    }
+    let case = |line: &str| {
+        let (text, expected) = line.split_once(" =>").unwrap_or_else(|| panic!("no case: {line}"));
+        (text.to_owned(), expected.trim().to_owned())
+    };
+    table.trim().lines().map(case).collect()
+}
+
 /// Checks the results of queries, as JSON.
-fn check(items: &str, expectations: &[(&str, &str)]) {
+fn check(items: &str, table: &str) {
     let Json::Array(items) = json(items) else { panic!("no array") };
-    for (text, expected) in expectations {
-        let results = query(text, &items).unwrap_or_else(|error| panic!("{text}: {error}"));
-        let (results, expected) = (Json::Array(results), json(expected));
-        assert_eq!(results.to_string(), expected.to_string(), "{text}");
+    for (text, expected) in cases(table) {
+        let results = query(&text, &items).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(Json::Array(results).to_string(), json(&expected).to_string(), "{text}");
     }
 }
 
-/// Checks the values of expressions, as JSON; an undefined one is empty.
-fn check_values(expectations: &[(&str, &str)]) {
-    for (text, expected) in expectations {
-        let expected = format!("[{expected}]");
-        check("[]", &[(&format!("SELECT VALUE {text}"), &expected)]);
+/// Checks the value of an expression, as JSON; an undefined one is empty.
+fn check_value(text: &str, expected: &str) {
+    check("[]", &format!("SELECT VALUE {text} => [{expected}]"));
+}
+
+fn check_values(table: &str) {
+    for (text, expected) in cases(table) {
+        check_value(&text, &expected);
     }
 }
 
 /// Checks that queries are refused with texts that have these parts.
-fn check_refused(expectations: &[(&str, &str)]) {
-    for (text, part) in expectations {
-        let refusal = query(text, &[json("{}")]).expect_err(text);
+fn check_refused(table: &str) {
+    for (text, part) in cases(table) {
+        let refusal = query(&text, &[json("{}")]).expect_err(&text);
         assert_eq!(refusal.status, 400, "{text}");
-        assert!(refusal.message.contains(part), "{text}: {}", refusal.message);
+        assert!(refusal.message.contains(&part), "{text}: {}", refusal.message);
     }
 }
 
 /// Returns a strategy for expressions about an item `c`.
 fn expressions() -> impl Strategy<Value = String> {
-    let leaf = prop::sample::select(vec![
-        "c",
-        "c.a",
-        "c.b",
-        "c[0]",
-        "c[\"a\"].b",
-        "undefined",
-        "null",
-        "true",
-        "1",
-        "-0.5",
-        "1e300",
-        "'ab'",
-        "''",
-        "'%[a'",
-        "@p",
-        "[]",
-        "{}",
-        "COUNT(c.a)",
-    ]);
+    let leaves = r#"c c.a c.b c[0] c["a"].b undefined null true 1 -0.5 1e300 'ab' '' '%[a' @p [] {} COUNT(c.a)"#;
+    let leaf = prop::sample::select(leaves.split(' ').collect::<Vec<_>>());
     let names: Vec<(&str, usize)> =
         functions::names().map(|(name, least, most)| (name, most.min(least + 1))).collect();
     leaf.prop_map(str::to_owned).prop_recursive(4, 24, 3, move |inner| {

@@ -15,12 +15,12 @@ mod model;
 mod rules;
 
 /// A container of a store of its own.
-struct World {
-    engine: Engine,
-    container: ContainerId,
+pub(crate) struct World {
+    pub(crate) engine: Engine,
+    pub(crate) container: ContainerId,
 }
 
-fn run<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
@@ -35,7 +35,7 @@ fn value(item: &Item) -> Value {
 
 impl World {
     /// Creates a store in memory with a container: the key is `/pk` unless `properties` have another.
-    fn new(properties: Value) -> Self {
+    pub(crate) fn new(properties: Value) -> Self {
         Self::of(Engine::open(None).unwrap(), properties)
     }
 
@@ -55,22 +55,25 @@ impl World {
         self.engine.view()
     }
 
-    fn batch(&self, key: &Value, operations: Vec<ItemOperation>) -> Committed {
-        run(self.engine.transact(self.container, Some(&parsed(key.clone())), operations)).unwrap()
+    fn transact(&self, key: &Value, operations: Vec<ItemOperation>) -> Result<Committed, Refusal> {
+        run(self.engine.transact(self.container, Some(&parsed(key.clone())), operations))
     }
 
     fn one(&self, key: &Value, operation: ItemOperation) -> Result<Done, Refusal> {
-        self.batch(key, vec![operation]).results.remove(0)
+        self.transact(key, vec![operation])?.results.remove(0)
+    }
+
+    fn put(&self, operation: fn(Json) -> Operation, item: &Value) -> Result<Done, Refusal> {
+        let written = vec![put(operation, item)];
+        run(self.engine.transact(self.container, None, written))?.results.remove(0)
     }
 
     fn create(&self, item: &Value) -> Result<Done, Refusal> {
-        let created = vec![put(Operation::Create, item)];
-        run(self.engine.transact(self.container, None, created))?.results.remove(0)
+        self.put(Operation::Create, item)
     }
 
     fn upsert(&self, item: &Value) -> Result<Done, Refusal> {
-        let upserted = vec![put(Operation::Upsert, item)];
-        run(self.engine.transact(self.container, None, upserted))?.results.remove(0)
+        self.put(Operation::Upsert, item)
     }
 
     fn read(&self, key: &Value, id: &str) -> Option<Value> {
@@ -83,7 +86,7 @@ impl World {
     }
 }
 
-fn put(operation: fn(Json) -> Operation, item: &Value) -> ItemOperation {
+pub(crate) fn put(operation: fn(Json) -> Operation, item: &Value) -> ItemOperation {
     ItemOperation {
         operation: operation(parsed(item.clone())),
         id: None,

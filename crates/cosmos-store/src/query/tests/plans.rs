@@ -2,10 +2,10 @@ use serde_json::{Value, json};
 
 use super::World;
 use crate::{
-    engine::Name,
+    engine::{Name, hex, tests::run},
     json::Json,
-    query::{keys::hex, plan::plan},
-    sql::{self, Prepared},
+    query::plan::plan,
+    sql::{self, Prepared, tests::cases},
 };
 
 #[test]
@@ -13,169 +13,84 @@ use crate::{
 fn plans_are_those_of_the_gateway() {
     let filter = "{documentdb-formattableorderbyquery-filter}";
     let world = World::with_key("/key");
-    // From `QueryPlanBaselineTests`: the query, what of its plan is not empty, the rewritten query, the number of keys.
-    let ordered = |by: &str| json!({"orderBy": ["Ascending"], "orderByExpressions": [by]});
-    let cases = [
-        ("SELECT * FROM c", json!({}), "", 0),
-        ("SELECT * FROM c WHERE c.key = \"x\" OR c.key = 'y'", json!({}), "", 2),
-        ("SELECT * FROM c WHERE c[\"key\"] IN (1, 2, 3) AND c.key > 1", json!({}), "", 3),
-        ("SELECT * FROM c WHERE c.key = 1 AND c.key = 2", json!({}), "", 0),
-        ("SELECT * FROM c WHERE c.key = []", json!({}), "", 0),
-        (
-            "SELECT VALUE AVG(c.blah) FROM c",
-            json!({"aggregates": ["Average"], "hasSelectValue": true}),
-            r#"SELECT VALUE [{"item": {"sum": SUM(c.blah), "count": COUNT(c.blah)}}] FROM c"#,
-            0,
-        ),
-        (
-            "SELECT VALUE MIN(c.blah) FROM c WHERE c.key = 1",
-            json!({"aggregates": ["Min"], "hasSelectValue": true}),
-            r#"SELECT VALUE [{"item": MIN(c.blah), "item2": {"min": MIN(c.blah), "count": COUNT(c.blah)}}]
-               FROM c WHERE (c.key = 1)"#,
-            1,
-        ),
-        (
-            "SELECT COUNT(c.blah) as count_blah, COUNT(c.blah) FROM c",
-            json!({
-                "groupByAliases": ["count_blah", "$1"],
-                "groupByAliasToAggregateType": {"count_blah": "Count", "$1": "Count"},
-            }),
-            r#"SELECT {"count_blah": {"item": COUNT(c.blah)}, "$1": {"item": COUNT(c.blah)}} AS payload FROM c"#,
-            0,
-        ),
-        (
-            "SELECT MAKELIST(c.blah) FROM c",
-            json!({"groupByAliases": ["$1"], "groupByAliasToAggregateType": {"$1": "MakeList"}}),
-            r#"SELECT {"$1": {"item": MAKELIST(c.blah)}} AS payload FROM c"#,
-            0,
-        ),
-        (
-            "SELECT c.name FROM c WHERE c.key = 5 GROUP BY c.name OFFSET 1 LIMIT 2",
-            json!({
-                "offset": 1,
-                "limit": 2,
-                "groupByExpressions": ["c.name"],
-                "groupByAliases": ["name"],
-                "groupByAliasToAggregateType": {"name": null},
-            }),
-            r#"SELECT [{"item": c.name}] AS groupByItems, {"name": c.name} AS payload
-               FROM c WHERE (c.key = 5) GROUP BY c.name"#,
-            1,
-        ),
-        (
-            "SELECT COUNTIF(c.valid) FROM c GROUP BY c.zipcode",
-            json!({
-                "groupByExpressions": ["c.zipcode"],
-                "groupByAliases": ["$1"],
-                "groupByAliasToAggregateType": {"$1": "CountIf"},
-            }),
-            r#"SELECT [{"item": c.zipcode}] AS groupByItems, {"$1": {"item": COUNTIF(c.valid)}} AS payload
-               FROM c GROUP BY c.zipcode"#,
-            0,
-        ),
-        (
-            "SELECT TOP 5 VALUE c.name FROM c GROUP BY c.name",
-            json!({"top": 5, "groupByExpressions": ["c.name"], "hasSelectValue": true}),
-            r#"SELECT [{"item": c.name}] AS groupByItems, c.name AS payload FROM c GROUP BY c.name"#,
-            0,
-        ),
-        (
-            "SELECT VALUE COUNT(1) FROM c WHERE c.key = 5 OFFSET 1 LIMIT 2",
-            json!({"offset": 1, "limit": 2, "aggregates": ["Count"], "hasSelectValue": true}),
-            r#"SELECT VALUE [{"item": COUNT(1)}] FROM c WHERE (c.key = 5)"#,
-            1,
-        ),
-        (
-            "SELECT DISTINCT * FROM c WHERE c.key = 5 OFFSET 1 LIMIT 2",
-            json!({"distinctType": "Unordered", "offset": 1, "limit": 2}),
-            "SELECT DISTINCT * FROM c WHERE (c.key = 5)",
-            1,
-        ),
-        ("SELECT DISTINCT c.blah FROM c", json!({"distinctType": "Unordered"}), "", 0),
-        (
-            "SELECT DISTINCT TOP 5 VALUE c.name FROM c",
-            json!({"distinctType": "Unordered", "top": 5, "hasSelectValue": true}),
-            "SELECT DISTINCT VALUE c.name FROM c",
-            0,
-        ),
-        (
-            "SELECT DISTINCT VALUE c.blah FROM c ORDER BY c.blah",
-            json!({
-                "distinctType": "Ordered",
-                "orderBy": ["Ascending"],
-                "orderByExpressions": ["c.blah"],
-                "hasSelectValue": true,
-            }),
-            r#"SELECT c._rid, [{"item": c.blah}] AS orderByItems, c.blah AS payload
-               FROM c WHERE ((FILTER) AND IS_DEFINED(c.blah)) ORDER BY c.blah"#,
-            0,
-        ),
-        (
-            "SELECT * FROM Root r ORDER BY r.blah",
-            ordered("r.blah"),
-            r#"SELECT r._rid, [{"item": r.blah}] AS orderByItems, r AS payload
-               FROM Root AS r WHERE (FILTER) ORDER BY r.blah"#,
-            0,
-        ),
-        (
-            "SELECT TOP 50 r[0] FROM r ORDER BY r[\"n\"], r.b DESC",
-            json!({
-                "top": 50,
-                "orderBy": ["Ascending", "Descending"],
-                "orderByExpressions": ["r.n", "r.b"],
-            }),
-            r#"SELECT TOP 50 r._rid, [{"item": r.n}, {"item": r.b}] AS orderByItems, {"$1": r[0]} AS payload
-               FROM r WHERE (FILTER) ORDER BY r.n, r.b DESC"#,
-            0,
-        ),
-        (
-            "SELECT VALUE r.a FROM r WHERE r.d = true ORDER BY r.b OFFSET 2 LIMIT 3",
-            json!({
-                "orderBy": ["Ascending"],
-                "orderByExpressions": ["r.b"],
-                "hasSelectValue": true,
-                "offset": 2,
-                "limit": 3,
-            }),
-            r#"SELECT r._rid, [{"item": r.b}] AS orderByItems, r.a AS payload
-               FROM r WHERE ((r.d = true) AND (FILTER) AND IS_DEFINED(r.a)) ORDER BY r.b OFFSET 0 LIMIT 5"#,
-            0,
-        ),
-        (
-            "SELECT * FROM Root r WHERE r.key = 'key' ORDER BY r.key OFFSET 1 LIMIT 2",
-            json!({}),
-            "",
-            1,
-        ),
-        ("SELECT TOP 5 * FROM c WHERE c.key = 5", json!({"top": 5}), "", 1),
-        (
-            "SELECT * FROM c OFFSET 1 LIMIT 2",
-            json!({"offset": 1, "limit": 2}),
-            "SELECT * FROM c OFFSET 0 LIMIT 3",
-            0,
-        ),
-        (
-            "SELECT COUNT(1) AS n FROM (SELECT DISTINCT VALUE c.a FROM c)",
-            json!({"distinctType": "Unordered", "dCountInfo": {"dCountAlias": "n"}}),
-            "SELECT DISTINCT VALUE c.a FROM c",
-            0,
-        ),
-        (
-            "SELECT TOP 10 c.title FROM c ORDER BY VectorDistance(c.embedding, [1, 2])",
-            json!({
-                "top": 10,
-                "orderBy": ["Descending"],
-                "orderByExpressions": ["VECTORDISTANCE(c.embedding, [1, 2])"],
-                "hasNonStreamingOrderBy": true,
-            }),
-            r#"SELECT TOP 10 c._rid, [{"item": VectorDistance(c.embedding, [1, 2])}] AS orderByItems,
-               {"title": c.title} AS payload
-               FROM c WHERE (FILTER) ORDER BY VectorDistance(c.embedding, [1, 2])"#,
-            0,
-        ),
-    ];
-    for (query, filled, rewritten, n_keys) in cases {
-        let plan = world.plan(query, &[]).unwrap_or_else(|error| panic!("{query}: {error}"));
+    // From `QueryPlanBaselineTests`: the query, the number of keys, what of its plan is not empty, the rewritten query.
+    let table = r#"
+        SELECT * FROM c => 0 {} |
+        SELECT * FROM c WHERE c.key = "x" OR c.key = 'y' => 2 {} |
+        SELECT * FROM c WHERE c["key"] IN (1, 2, 3) AND c.key > 1 => 3 {} |
+        SELECT * FROM c WHERE c.key = 1 AND c.key = 2 => 0 {} |
+        SELECT * FROM c WHERE c.key = [] => 0 {} |
+        SELECT VALUE AVG(c.blah) FROM c => 0 {"aggregates": ["Average"], "hasSelectValue": true}
+            | SELECT VALUE [{"item": {"sum": SUM(c.blah), "count": COUNT(c.blah)}}] FROM c
+        SELECT VALUE MIN(c.blah) FROM c WHERE c.key = 1 => 1 {"aggregates": ["Min"], "hasSelectValue": true}
+            | SELECT VALUE [{"item": MIN(c.blah), "item2": {"min": MIN(c.blah), "count": COUNT(c.blah)}}]
+            FROM c WHERE (c.key = 1)
+        SELECT COUNT(c.blah) as count_blah, COUNT(c.blah) FROM c
+            => 0 {"groupByAliases": ["count_blah", "$1"], "groupByAliasToAggregateType": {"count_blah":
+            "Count", "$1": "Count"}}
+            | SELECT {"count_blah": {"item": COUNT(c.blah)}, "$1": {"item": COUNT(c.blah)}} AS payload FROM c
+        SELECT MAKELIST(c.blah) FROM c
+            => 0 {"groupByAliases": ["$1"], "groupByAliasToAggregateType": {"$1": "MakeList"}}
+            | SELECT {"$1": {"item": MAKELIST(c.blah)}} AS payload FROM c
+        SELECT c.name FROM c WHERE c.key = 5 GROUP BY c.name OFFSET 1 LIMIT 2
+            => 1 {"offset": 1, "limit": 2, "groupByExpressions": ["c.name"], "groupByAliases": ["name"],
+            "groupByAliasToAggregateType": {"name": null}}
+            | SELECT [{"item": c.name}] AS groupByItems, {"name": c.name} AS payload
+            FROM c WHERE (c.key = 5) GROUP BY c.name
+        SELECT COUNTIF(c.valid) FROM c GROUP BY c.zipcode
+            => 0 {"groupByExpressions": ["c.zipcode"], "groupByAliases": ["$1"],
+            "groupByAliasToAggregateType": {"$1": "CountIf"}}
+            | SELECT [{"item": c.zipcode}] AS groupByItems, {"$1": {"item": COUNTIF(c.valid)}} AS payload
+            FROM c GROUP BY c.zipcode
+        SELECT TOP 5 VALUE c.name FROM c GROUP BY c.name
+            => 0 {"top": 5, "groupByExpressions": ["c.name"], "hasSelectValue": true}
+            | SELECT [{"item": c.name}] AS groupByItems, c.name AS payload FROM c GROUP BY c.name
+        SELECT VALUE COUNT(1) FROM c WHERE c.key = 5 OFFSET 1 LIMIT 2
+            => 1 {"offset": 1, "limit": 2, "aggregates": ["Count"], "hasSelectValue": true}
+            | SELECT VALUE [{"item": COUNT(1)}] FROM c WHERE (c.key = 5)
+        SELECT DISTINCT * FROM c WHERE c.key = 5 OFFSET 1 LIMIT 2
+            => 1 {"distinctType": "Unordered", "offset": 1, "limit": 2}
+            | SELECT DISTINCT * FROM c WHERE (c.key = 5)
+        SELECT DISTINCT c.blah FROM c => 0 {"distinctType": "Unordered"} |
+        SELECT DISTINCT TOP 5 VALUE c.name FROM c
+            => 0 {"distinctType": "Unordered", "top": 5, "hasSelectValue": true}
+            | SELECT DISTINCT VALUE c.name FROM c
+        SELECT DISTINCT VALUE c.blah FROM c ORDER BY c.blah
+            => 0 {"distinctType": "Ordered", "orderBy": ["Ascending"], "orderByExpressions": ["c.blah"],
+            "hasSelectValue": true}
+            | SELECT c._rid, [{"item": c.blah}] AS orderByItems, c.blah AS payload
+            FROM c WHERE ((FILTER) AND IS_DEFINED(c.blah)) ORDER BY c.blah
+        SELECT * FROM Root r ORDER BY r.blah => 0 {"orderBy": ["Ascending"], "orderByExpressions": ["r.blah"]}
+            | SELECT r._rid, [{"item": r.blah}] AS orderByItems, r AS payload
+            FROM Root AS r WHERE (FILTER) ORDER BY r.blah
+        SELECT TOP 50 r[0] FROM r ORDER BY r["n"], r.b DESC
+            => 0 {"top": 50, "orderBy": ["Ascending", "Descending"], "orderByExpressions": ["r.n", "r.b"]}
+            | SELECT TOP 50 r._rid, [{"item": r.n}, {"item": r.b}] AS orderByItems, {"$1": r[0]} AS payload
+            FROM r WHERE (FILTER) ORDER BY r.n, r.b DESC
+        SELECT VALUE r.a FROM r WHERE r.d = true ORDER BY r.b OFFSET 2 LIMIT 3
+            => 0 {"orderBy": ["Ascending"], "orderByExpressions": ["r.b"], "hasSelectValue": true,
+            "offset": 2, "limit": 3}
+            | SELECT r._rid, [{"item": r.b}] AS orderByItems, r.a AS payload
+            FROM r WHERE ((r.d = true) AND (FILTER) AND IS_DEFINED(r.a)) ORDER BY r.b OFFSET 0 LIMIT 5
+        SELECT * FROM Root r WHERE r.key = 'key' ORDER BY r.key OFFSET 1 LIMIT 2 => 1 {} |
+        SELECT TOP 5 * FROM c WHERE c.key = 5 => 1 {"top": 5} |
+        SELECT * FROM c OFFSET 1 LIMIT 2 => 0 {"offset": 1, "limit": 2} | SELECT * FROM c OFFSET 0 LIMIT 3
+        SELECT COUNT(1) AS n FROM (SELECT DISTINCT VALUE c.a FROM c)
+            => 0 {"distinctType": "Unordered", "dCountInfo": {"dCountAlias": "n"}}
+            | SELECT DISTINCT VALUE c.a FROM c
+        SELECT TOP 10 c.title FROM c ORDER BY VectorDistance(c.embedding, [1, 2])
+            => 0 {"top": 10, "orderBy": ["Descending"], "orderByExpressions": ["VECTORDISTANCE(c.embedding,
+            [1, 2])"], "hasNonStreamingOrderBy": true}
+            | SELECT TOP 10 c._rid, [{"item": VectorDistance(c.embedding, [1, 2])}] AS orderByItems,
+            {"title": c.title} AS payload
+            FROM c WHERE (FILTER) ORDER BY VectorDistance(c.embedding, [1, 2])
+    "#;
+    for (query, expectation) in cases(table) {
+        let (filled, rewritten) = expectation.split_once(" |").expect("a case");
+        let (n_keys, filled) = filled.split_once(' ').expect("a case");
+        let filled: Value = filled.parse().expect("JSON");
+        let rewritten = rewritten.trim();
+        let plan = world.plan(&query, &[]).unwrap_or_else(|error| panic!("{query}: {error}"));
         assert_eq!(plan["partitionedQueryExecutionInfoVersion"], 2);
         let mut expected = json!({
             "distinctType": "None",
@@ -212,7 +127,7 @@ fn plans_are_those_of_the_gateway() {
         let is_of_keys = ranges
             .iter()
             .all(|range| range["isMaxInclusive"] == true && range["min"] == range["max"]);
-        match n_keys {
+        match n_keys.parse::<usize>().expect("a number") {
             0 if query.contains("AND c.key = 2") => assert_eq!(ranges[0]["max"], "", "{query}"),
             0 => assert_eq!(
                 plan["queryRanges"],
@@ -289,7 +204,7 @@ fn what_partitions_answer_can_be_merged() {
     }
     for partition in [0, 1, 2] {
         let split = world.engine.split(world.container, partition);
-        world.runtime.block_on(split).expect("a split");
+        run(split).expect("a split");
     }
     for query in [
         "SELECT TOP 7 * FROM c ORDER BY c.n DESC, c.id",

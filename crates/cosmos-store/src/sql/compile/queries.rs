@@ -1,6 +1,7 @@
 //! The clauses of a query.
 
 use cosmos_model::sql::{Count, Expr, Query, Select, Source, Values};
+use serde_json::Value;
 
 use crate::{
     Refusal,
@@ -41,11 +42,8 @@ impl<'q> Compiler<'q> {
                 (!query.order_by.is_empty(), "", "'ORDER BY' is"),
             ] {
                 if is_there {
-                    return Err(refused(
-                        code,
-                        &format!("{clause} not supported in subqueries."),
-                        None,
-                    ));
+                    let message = format!("{clause} not supported in subqueries.");
+                    return Err(refused(code, &message, None));
                 }
             }
         }
@@ -59,14 +57,9 @@ impl<'q> Compiler<'q> {
         }
         let filter = query.filter.as_ref().map(|filter| self.expr(filter)).transpose()?;
         let group = self.all(&query.group_by)?;
-        let selected: Vec<&Expr> = match &query.select {
-            Select::All => Vec::new(),
-            Select::Value(value) => vec![value],
-            Select::List(all) => all.iter().map(|(value, _)| value).collect(),
-        };
+        let selected = query.select.values().into_iter();
         let ordered = query.order_by.iter().map(|order| &order.by);
-        let is_grouped =
-            !query.group_by.is_empty() || selected.into_iter().chain(ordered).any(sums_up);
+        let is_grouped = !query.group_by.is_empty() || selected.chain(ordered).any(sums_up);
         // Without GROUP BY there is one result, which no order changes.
         let is_total = is_grouped && query.group_by.is_empty();
         for by in query.order_by.iter().filter(|_| is_total) {
@@ -170,28 +163,10 @@ impl<'q> Compiler<'q> {
                 Ok(Node::Slot(0))
             }
             Select::Value(value) => self.expr(value),
-            Select::List(all) => {
-                let mut unnamed = 0;
-                let mut properties = Vec::with_capacity(all.len());
-                for (value, alias) in all {
-                    let name = alias.as_deref().or(match value {
-                        Expr::Name(name) => Some(name),
-                        Expr::Member(_, step) => match &**step {
-                            Expr::Literal(serde_json::Value::String(name)) => Some(name),
-                            _ => None,
-                        },
-                        _ => None,
-                    });
-                    let name = name.map_or_else(
-                        || {
-                            unnamed += 1;
-                            format!("${unnamed}").into()
-                        },
-                        Box::from,
-                    );
-                    properties.push((name, self.expr(value)?));
-                }
-                Ok(Node::Object(properties))
+            Select::List(_) => {
+                let columns = columns(&query.select).into_iter();
+                let columns = columns.map(|(name, value)| Ok((name.into(), self.expr(value)?)));
+                Ok(Node::Object(columns.collect::<Result<_, Refusal>>()?))
             }
         }
     }
@@ -199,24 +174,41 @@ impl<'q> Compiler<'q> {
     fn count(&self, count: &Count, clause: &str) -> Result<u32, Refusal> {
         let number = match count {
             Count::Literal(number) => Some(*number),
-            Count::Parameter(name) => self
-                .parameter(name)?
-                .as_f64()
-                .and_then(functions::index)
-                .and_then(|n| n.try_into().ok()),
+            Count::Parameter(name) => {
+                let number = self.parameter(name)?.as_f64().and_then(functions::index);
+                number.and_then(|number| number.try_into().ok())
+            }
         };
         number.filter(|number| i32::try_from(*number).is_ok()).ok_or_else(|| {
-            refused(
-                "",
-                &format!("The {clause} clause needs a whole number between 0 and 2147483647."),
-                None,
-            )
+            let message = "needs a whole number between 0 and 2147483647.";
+            refused("", &format!("The {clause} clause {message}"), None)
         })
     }
 }
 
+/// Returns the columns of a result and their names; that of VALUE has none that counts.
+pub(crate) fn columns(select: &Select) -> Vec<(String, &Expr)> {
+    let mut n_unnamed = 0;
+    let mut name = |expr: &Expr| match expr {
+        Expr::Name(name) => name.clone(),
+        Expr::Member(_, step) if let Expr::Literal(Value::String(name)) = &**step => name.clone(),
+        _ => {
+            n_unnamed += 1;
+            format!("${n_unnamed}")
+        }
+    };
+    match select {
+        Select::All => Vec::new(),
+        Select::Value(value) => vec![(String::new(), value)],
+        Select::List(list) => {
+            let named = list.iter().map(|(expr, alias)| (alias.clone(), expr));
+            named.map(|(alias, expr)| (alias.unwrap_or_else(|| name(expr)), expr)).collect()
+        }
+    }
+}
+
 /// Returns whether an expression has an aggregate.
-fn sums_up(expr: &Expr) -> bool {
+pub(crate) fn sums_up(expr: &Expr) -> bool {
     let mut found = false;
     expr.visit(&mut |part| {
         found |= matches!(part, Expr::Call(name, _) if Aggregate::named(name).is_some());
@@ -237,7 +229,7 @@ fn is_similarity(expr: &Expr) -> bool {
         options.iter().find(|(name, _)| name == "distanceFunction").map(|(_, metric)| metric)
     });
     let is_distance = option.is_some_and(|metric| {
-        matches!(metric, Expr::Literal(serde_json::Value::String(metric)) if metric.eq_ignore_ascii_case("euclidean"))
+        matches!(metric, Expr::Literal(Value::String(metric)) if metric.eq_ignore_ascii_case("euclidean"))
     });
     is_vector_distance(expr) && !is_distance
 }

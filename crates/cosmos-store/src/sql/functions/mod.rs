@@ -227,11 +227,8 @@ pub(super) fn named(
         if name.starts_with("FULLTEXT") || name == "RRF" {
             return missing(&format!("The function {name}"));
         }
-        refused(
-            "SC2005",
-            &format!("'{name}' is not a recognized built-in function name."),
-            locate(),
-        )
+        let message = format!("'{name}' is not a recognized built-in function name.");
+        refused("SC2005", &message, locate())
     })
 }
 

@@ -5,13 +5,8 @@
 
 use std::str::from_utf8;
 
+use super::{Kind, batch::MAX_OPERATIONS};
 use crate::Refusal;
-
-/// The most operations of a batch.
-const MAX_OPERATIONS: usize = 100;
-
-/// The most bytes of a batch: the SDK's own limit.
-const MAX_BYTES: usize = 2_202_010;
 
 const VERSION: u8 = 0x81;
 
@@ -60,23 +55,11 @@ enum Value<'a> {
     Other,
 }
 
-/// The kind of an operation of a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the words of the service")]
-pub enum OperationType {
-    Create,
-    Patch,
-    Read,
-    Delete,
-    Replace,
-    Upsert,
-}
-
 /// An operation of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Operation {
+pub(crate) struct Operation {
     /// Its kind.
-    pub operation_type: OperationType,
+    pub kind: Kind,
     /// The id of the item; a creation and an upsert have it in the body.
     pub id: Option<String>,
     /// The partition key as a JSON array, in bulk.
@@ -93,7 +76,7 @@ pub struct Operation {
 
 /// The result of an operation.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// The HTTP status.
     pub status: u16,
     /// The sub-status; 0 is none.
@@ -109,33 +92,22 @@ pub struct Outcome {
 }
 
 /// Returns true if a body is a batch in this format.
-pub fn is_hybrid_row(body: &[u8]) -> bool {
+pub(crate) fn is_hybrid_row(body: &[u8]) -> bool {
     body.first() == Some(&VERSION)
 }
 
-/// Reads the operations of a batch.
+/// Reads the operations of a batch, at most one more than a batch may have.
 ///
 /// # Errors
-/// 413 for a batch above the size limit; 400 for one with more than 100 operations or none, and for bytes that are no
-/// batch.
-pub fn read(body: &[u8]) -> Result<Vec<Operation>, Refusal> {
-    if body.len() > MAX_BYTES {
-        return Err(Refusal::new(413, "Request size is too large"));
-    }
+/// 400 for bytes that are no batch.
+pub(crate) fn read(body: &[u8]) -> Result<Vec<Operation>, Refusal> {
     let bad = || Refusal::new(400, "The batch request body is not a valid HybridRow stream.");
     let rows = records(body).ok_or_else(bad)?;
-    if rows.is_empty() {
-        return Err(Refusal::new(400, "Batch request has no operations."));
-    }
-    if rows.len() > MAX_OPERATIONS {
-        let message = "Batch request has more operations than what is supported.";
-        return Err(Refusal::new(400, message));
-    }
     rows.into_iter().map(|bytes| operation(bytes).ok_or_else(bad)).collect()
 }
 
 /// Writes the answer to a batch.
-pub fn write(outcomes: &[Outcome]) -> Vec<u8> {
+pub(crate) fn write(outcomes: &[Outcome]) -> Vec<u8> {
     let mut to = Vec::new();
     begin(&mut to, SEGMENT.id);
     to.push(1);
@@ -192,13 +164,13 @@ fn operation(bytes: &[u8]) -> Option<Operation> {
         Some(Value::Bytes(bytes)) => Some(Some(from_utf8(bytes).ok()?.to_owned())),
         Some(_) => None,
     };
-    let operation_type = match column(1)? {
-        Value::Number(0) => OperationType::Create,
-        Value::Number(1) => OperationType::Patch,
-        Value::Number(2) => OperationType::Read,
-        Value::Number(4) => OperationType::Delete,
-        Value::Number(5) => OperationType::Replace,
-        Value::Number(20) => OperationType::Upsert,
+    let kind = match column(1)? {
+        Value::Number(0) => Kind::Create,
+        Value::Number(1) => Kind::Patch,
+        Value::Number(2) => Kind::Read,
+        Value::Number(4) => Kind::Delete,
+        Value::Number(5) => Kind::Replace,
+        Value::Number(20) => Kind::Upsert,
         _ => return None,
     };
     if column(2)? != Value::Number(2) {
@@ -209,7 +181,7 @@ fn operation(bytes: &[u8]) -> Option<Operation> {
         _ => Vec::new(),
     };
     Some(Operation {
-        operation_type,
+        kind,
         id: text(5)?,
         partition_key: text(3)?,
         body,
