@@ -38,7 +38,7 @@ pub(crate) struct LargeOptions {
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     items: usize,
 
-    /// The number of posts that are created.
+    /// The number of posts that are created; at least 1.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     posts: usize,
 }
@@ -63,7 +63,7 @@ struct LargeApp<'a> {
 }
 
 pub(crate) async fn run(options: &LargeOptions) -> anyhow::Result<()> {
-    ensure!(options.items >= 2, "--items must be at least 2");
+    ensure!(options.items >= 2 && options.posts >= 1, "--items or --posts is too small");
     let mut table = Table::new(HEADS);
     let parts = if options.parts.is_empty() { Part::value_variants() } else { &options.parts };
     for part in parts {
@@ -91,12 +91,13 @@ impl<'a> LargeApp<'a> {
     }
 
     async fn posts(&mut self, n: usize) -> anyhow::Result<()> {
-        self.send((0..USERS).map(|n| user(&author(n), &format!("Author{n}"))).collect()).await?;
+        let users = (0..USERS).map(|n| user(&author(n), &format!("Author{n}")));
+        send_all(&self.handler, users.collect()).await?;
         let posts = (0..n).map(|number| post(number, "A title of a usual length")).collect();
         let began = self.begin("posts created by 16 clients");
-        self.send(posts).await?;
+        send_all(&self.handler, posts).await?;
         self.end(began, n).await;
-        self.delivered("their changes in all projections", &[], n).await
+        self.delivered("their changes in all projections", n).await
     }
 
     /// Half of the items are posts, and the others a comment on each. The projections write the copies of the
@@ -119,7 +120,7 @@ impl<'a> LargeApp<'a> {
         };
         self.clone("posts", "postId", &json!({"id": "p0", "postId": "p0"}), pairs, to_post).await?;
         self.clone("posts", "postId", &comment, pairs, of_post).await?;
-        self.delivered("posts and comments, in all projections", &[], 2 * pairs).await?;
+        self.delivered("posts and comments, in all projections", 2 * pairs).await?;
         let rename = user(&user_id, "Writer");
         self.renamed("a renamed user: the names", &rename, "UsernamesInPosts", 2 * pairs).await
     }
@@ -179,7 +180,7 @@ impl<'a> LargeApp<'a> {
         let product = json!({"id": "i0", "categoryId": "c0"});
         let edit = |item: &mut Value, number| item["id"] = json!(format!("i{number}"));
         self.clone("product", "categoryId", &product, n, edit).await?;
-        self.delivered("products, in all projections", &[], n).await?;
+        self.delivered("products, in all projections", n).await?;
         for (what, label) in [("a renamed category", category), ("a renamed tag", tag)] {
             let rename = Call::put(label, json!({"name": "Another name"}));
             self.renamed(&format!("{what}: the names"), &rename, "LabelNames", n).await?;
@@ -199,18 +200,14 @@ impl<'a> LargeApp<'a> {
         self.answer(rename).await?;
         self.world.drain(&self.handler, &[function]).await?;
         self.end(began, n).await;
-        self.delivered("what follows from them", &[], n).await
+        self.delivered("what follows from them", n).await
     }
 
-    async fn delivered(&mut self, what: &str, names: &[&str], n: usize) -> anyhow::Result<()> {
+    async fn delivered(&mut self, what: &str, n: usize) -> anyhow::Result<()> {
         let began = self.begin(what);
-        self.world.drain(&self.handler, names).await?;
+        self.world.drain(&self.handler, &[]).await?;
         self.end(began, n).await;
         Ok(())
-    }
-
-    async fn send(&self, calls: Vec<Call>) -> anyhow::Result<()> {
-        send_all(&self.handler, calls).await
     }
 
     async fn answer(&self, call: &Call) -> anyhow::Result<Value> {
@@ -259,8 +256,9 @@ impl<'a> LargeApp<'a> {
     async fn end(&mut self, (what, began): (&str, Instant), n: usize) {
         let took = began.elapsed();
         tokio::time::sleep(LOG_DELAY).await;
-        let costs = self.handler.costs();
-        let [requests, request_units] = costs.map(|cost| each(cost, n));
+        // The handler logs no cost of a timer.
+        let cost = |total: f64| if total > 0.0 { each(total, n) } else { "-".to_owned() };
+        let [requests, request_units] = self.handler.costs().map(cost);
         let seconds = format!("{:.1}", took.as_secs_f64());
         eprintln!("{what}: {seconds} s");
         self.table.row([
