@@ -116,6 +116,21 @@ impl MeasuredHandler {
         self.lines.close();
     }
 
+    /// Returns the store's requests and the request units by the lines of the log so far, and drops them.
+    pub(crate) fn costs(&mut self) -> [f64; 2] {
+        let lines = std::iter::from_fn(|| self.lines.try_recv().ok());
+        let lines = lines.filter_map(|line| serde_json::from_slice(&line).ok());
+        // The other lines with figures have them of several invocations.
+        let lines = lines.filter(|line: &Value| {
+            let message = line["message"].as_str();
+            matches!(message, Some("Answered a request" | "Applied a batch of changes"))
+        });
+        lines.fold([0.0; 2], |[requests, request_units], line| {
+            let figure = |name: &str| line[name].as_f64().unwrap_or_default();
+            [requests + figure("store.requests"), request_units + figure("request_charge_ru")]
+        })
+    }
+
     /// Waits for the next line of the log with this message that is wanted.
     pub(crate) async fn line(
         &mut self,

@@ -2,6 +2,7 @@
 
 mod cold_start;
 mod feed;
+mod large;
 mod load;
 mod models;
 mod overhead;
@@ -38,6 +39,8 @@ enum Bench {
     Worst,
     /// Changes a second through each projection, and its lag.
     Feed(feed::FeedBenchOptions),
+    /// The time of what touches 100,000 items: renames, migration.
+    Large(large::LargeOptions),
     /// The ten requests of the article on its data models V1, V2 and V3, side by side.
     Models(models::ModelsOptions),
 }
@@ -53,6 +56,7 @@ fn main() -> anyhow::Result<()> {
             Bench::Load(options) => load::run(options).await,
             Bench::Worst => worst::run().await,
             Bench::Feed(options) => feed::run(options).await,
+            Bench::Large(options) => large::run(options).await,
             Bench::Models(options) => models::run(options).await,
         }
     };

@@ -1,12 +1,13 @@
 //! The local endpoint with the app's containers, and a small blog in them.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, process::Stdio, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, ensure};
 use azure_data_cosmos::{CosmosClient, clients::ContainerClient};
 use futures::future::try_join_all;
 use http::Method;
 use serde_json::json;
+use tokio::process::Command;
 use tributary_local::{
     client::Call,
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
@@ -28,13 +29,14 @@ const REACTIONS: usize = 10;
 /// Physical partitions of each container. The local store scans the items of one for a query, and
 /// copies them for a transaction: with several it leaves more of the machine to the handler.
 const PARTITIONS: u32 = 8;
-const N_LOADERS: usize = 8;
+/// The clients that write at a time.
+pub(crate) const WRITERS: usize = 16;
 
 /// An account with the app's containers, over TCP.
 pub(crate) struct BenchWorld {
     pub(crate) app: BuiltApp,
-    /// It serves until it is dropped.
-    _server: RunningServer,
+    /// The ports of the handler and of `client`. Both serve until they are dropped.
+    _servers: (RunningServer, CosmosEndpoint),
     client: CosmosClient,
 }
 
@@ -48,7 +50,8 @@ impl BenchWorld {
         let app = BuiltApp::load(&root, &server.connection_string())?;
         let containers = ContainersFile::read(app.root.join("infra/containers.json"))?;
         endpoint.provision(DATABASE, &containers).await?;
-        Ok(Self { app, _server: server, client: endpoint.client().await? })
+        let client = endpoint.client().await?;
+        Ok(Self { app, _servers: (server, endpoint), client })
     }
 
     /// Creates the blog that this module's constants describe, through the API and with all copies.
@@ -104,6 +107,26 @@ impl BenchWorld {
             }
         }
     }
+
+    /// Delivers all changes. Fails unless all copies are right by `tributary audit`, and there is no dead
+    /// letter.
+    pub(crate) async fn check(&self, handler: &MeasuredHandler) -> anyhow::Result<()> {
+        self.drain(handler, &[]).await?;
+        let letters = handler.connection.send(&Call::get("/api/dead-letters"), "check").await?;
+        ensure!(letters.json()["items"] == json!([]), "there are dead letters: {letters:?}");
+        let output = Command::new(self.app.executable())
+            .args(["audit", "--settle", "0"])
+            .envs(self.app.settings.iter())
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output()
+            .await
+            .context("the audit cannot be started")?;
+        let said = [&*output.stdout, &*output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        ensure!(output.status.success(), "the audit fails or has findings:\n{said}");
+        Ok(())
+    }
 }
 
 fn users() -> Vec<Call> {
@@ -145,7 +168,7 @@ fn reactions() -> Vec<Call> {
 }
 
 pub(crate) async fn send_all(handler: &MeasuredHandler, calls: Vec<Call>) -> anyhow::Result<()> {
-    let share = calls.len().div_ceil(N_LOADERS);
+    let share = calls.len().div_ceil(WRITERS);
     let loaders = calls.chunks(share).map(async |calls| {
         let connection = Connection::new(handler.address)?;
         for call in calls {
@@ -155,5 +178,5 @@ pub(crate) async fn send_all(handler: &MeasuredHandler, calls: Vec<Call>) -> any
         }
         Ok(())
     });
-    try_join_all(loaders).await.map(drop).context("the blog cannot be made")
+    try_join_all(loaders).await.map(drop).context("the data cannot be made")
 }

@@ -29,7 +29,9 @@ pub(super) struct OrderIndex {
     /// The number of all paths of ORDER BY.
     n_paths: usize,
     is_reverse: bool,
-    /// What the filter says of the first path of ORDER BY.
+    /// The values that the filter has for the first paths of ORDER BY, but for the last one.
+    fixed: Vec<Option<Json>>,
+    /// What the filter says of the path after those.
     bounds: (Bound, Bound),
     has_undefined: bool,
 }
@@ -242,19 +244,16 @@ impl<'a> Access<'a> {
         let (paths, equal) = composites
             .max_by_key(|(_, equal)| equal.len())
             .unwrap_or_else(|| (ordered.clone(), Vec::new()));
-        let bounds = match self.conditions.iter().find(|condition| condition.path == *first) {
-            Some(Condition { values: Values::Range(from, until), .. }) => {
-                (from.clone(), until.clone())
-            }
-            _ => (None, None),
-        };
+        let (mut fixed, bounds) = self.prefix(ordered.iter().copied().take(n_ordered));
+        fixed.truncate(n_ordered - 1);
         Some(OrderIndex {
             paths: paths.into_iter().take(equal.len() + n_ordered).cloned().collect(),
             equal,
             n_ordered,
             n_paths: order.len(),
             is_reverse: *is_reverse,
-            bounds,
+            fixed,
+            bounds: bounds.unwrap_or_default(),
             has_undefined: order.len() > 1 || self.policy.has_undefined(first),
         })
     }
@@ -289,7 +288,7 @@ impl<'a> Access<'a> {
 impl OrderIndex {
     /// Returns true if the index has the items of the filter alone, in their order.
     pub(super) fn is_of_filter(&self) -> bool {
-        !self.equal.is_empty()
+        !self.equal.is_empty() || !self.fixed.is_empty()
     }
 
     /// Returns the parts of the index from the begin of a page on. From (a, b) on there are the items with these values,
@@ -305,7 +304,9 @@ impl OrderIndex {
             reverse: self.is_reverse,
             at: None,
         };
-        let Some(begin) = begin else { return vec![lookup(&[], lowest, highest)] };
+        let n_fixed = self.fixed.len();
+        let begin = begin.filter(|begin| begin.order.starts_with(&self.fixed));
+        let Some(begin) = begin else { return vec![lookup(&self.fixed, lowest, highest)] };
         let values = begin.order.get(..self.n_ordered).unwrap_or_default();
         let next = |number: u64| match (begin.is_included, self.is_reverse) {
             (true, _) => number,
@@ -317,10 +318,10 @@ impl OrderIndex {
         if begin.rid.is_none() && !begin.is_included && self.n_ordered == self.n_paths {
             lookups.clear();
         }
-        for (n, value) in values.iter().enumerate().rev() {
+        for (n, value) in values.iter().enumerate().skip(n_fixed).rev() {
             let before = values.get(..n).unwrap_or_default();
             let (from, until) =
-                if n == 0 { (lowest.clone(), highest.clone()) } else { (None, None) };
+                if n == n_fixed { (lowest.clone(), highest.clone()) } else { (None, None) };
             // Undefined is the lowest value.
             match (value, self.is_reverse) {
                 (Some(value), false) => {

@@ -98,7 +98,7 @@ async fn under_load(
     }
     stop.cancel();
     while pumps.join_next().await.is_some() {}
-    app.check().await?;
+    app.world.check(&app.handler).await?;
     Ok(lags)
 }
 

@@ -3,29 +3,23 @@
 
 mod lag;
 
-use std::{
-    process::Stdio,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
-use tokio::process::Command;
 use tributary_local::client::Call;
 
 use crate::{
     handler::MeasuredHandler,
     machine,
     report::{Table, each, rate},
-    world::{BenchWorld, USERS, author, like, send_all, user},
+    world::{BenchWorld, USERS, WRITERS, author, like, send_all, user},
 };
 
 /// The projections that read `posts`, and the one that reads `users`.
 const OF_POSTS: [&str; 3] = ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
 const OF_USERS: &str = "UsernamesInPosts";
-
-const N_WRITERS: usize = 16;
 
 /// The size of the measurement.
 #[derive(Debug, clap::Args)]
@@ -87,7 +81,7 @@ async fn each_by_itself(n: usize) -> anyhow::Result<Table> {
     measure(&mut app, "posts and likes under a new name", &mut table).await?;
     app.send((n - 100..n).map(|n| Call::delete(format!("/api/posts/p{n}")))).await?;
     measure(&mut app, "the newest posts deleted", &mut table).await?;
-    app.check().await?;
+    app.world.check(&app.handler).await?;
     Ok(table)
 }
 
@@ -147,7 +141,7 @@ impl FeedApp {
             posts.upsert_item(id.clone(), &id, &item, None).await?;
             Ok(())
         });
-        stream::iter(writes).buffer_unordered(N_WRITERS).try_collect().await
+        stream::iter(writes).buffer_unordered(WRITERS).try_collect().await
     }
 
     /// Delivers all changes to a projection, and returns their number, the time, and the cost by the lines of
@@ -167,27 +161,5 @@ impl FeedApp {
             drained.request_units += figure("request_charge_ru");
         }
         Ok(drained)
-    }
-
-    /// Delivers all changes. Fails unless all copies are right by `tributary audit`, and there is no dead
-    /// letter.
-    async fn check(&self) -> anyhow::Result<()> {
-        self.world.drain(&self.handler, &[]).await?;
-        let letters =
-            self.handler.connection.send(&Call::get("/api/dead-letters"), "check").await?;
-        ensure!(letters.json()["items"] == json!([]), "there are dead letters: {letters:?}");
-        let app = &self.world.app;
-        let output = Command::new(app.executable())
-            .args(["audit", "--settle", "0"])
-            .envs(app.settings.iter())
-            .stdin(Stdio::null())
-            .kill_on_drop(true)
-            .output()
-            .await
-            .context("the audit cannot be started")?;
-        let said = [&*output.stdout, &*output.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
-        ensure!(output.status.success(), "the audit fails or has findings:\n{said}");
-        Ok(())
     }
 }

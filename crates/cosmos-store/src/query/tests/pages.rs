@@ -248,6 +248,31 @@ fn a_query_that_scans_much_asks_for_an_index_and_then_uses_it() {
 }
 
 #[test]
+fn an_order_begins_at_the_value_that_the_filter_has_for_its_first_property() {
+    let mut world = world();
+    world.limits = Limits { selected: 9, ..world.limits };
+    for n in 0..300 {
+        world.create(&json!({"id": n.to_string(), "pk": "a", "n": n % 10, "m": n}));
+    }
+    build(&world, &["n", "m"], false);
+    for (filter, order, expected) in [
+        ("c.m > 100", "c.n, c.m", [108, 118, 128]),
+        ("c.m < 100", "c.n DESC, c.m DESC", [98, 88, 78]),
+    ] {
+        let text = format!("SELECT VALUE c.m FROM c WHERE c.n = 8 AND {filter} ORDER BY {order}");
+        let query = Prepared::new(&text, Vec::new()).expect("a query");
+        let mut continuation = None;
+        for m in expected {
+            let page = world.page(&query, &everything(), Some(1), continuation.as_deref(), None);
+            let page = page.expect("a page");
+            assert_eq!(page.results.concat(), m.to_string().into_bytes(), "{text}");
+            assert!(page.work.items_loaded <= 2, "{text}: {:?}", page.work);
+            continuation = page.continuation;
+        }
+    }
+}
+
+#[test]
 fn items_are_read_by_their_ids() {
     let world = world();
     for n in 0..40 {
