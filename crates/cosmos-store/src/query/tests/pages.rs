@@ -263,7 +263,7 @@ fn an_order_begins_at_the_value_that_the_filter_has_for_its_first_property() {
         let query = Prepared::new(&text, Vec::new()).expect("a query");
         let mut continuation = None;
         for m in expected {
-            let page = world.page(&query, &everything(), Some(1), continuation.as_deref(), None);
+            let page = world.page(&query, &EpkRange::all(), Some(1), continuation.as_deref(), None);
             let page = page.expect("a page");
             assert_eq!(page.results.concat(), m.to_string().into_bytes(), "{text}");
             assert!(page.work.items_loaded <= 2, "{text}: {:?}", page.work);
