@@ -195,6 +195,16 @@ const PROFILE: &str = "[profile.dev]\ndebug = false\n\
                        \"*\" = { overflow-checks = false }\n\
                        rustls-pki-types.opt-level = 3\n\
                        azure_data_cosmos_driver.opt-level = 1\n\
+                       axum.opt-level = 1\n\
+                       bytes.opt-level = 1\n\
+                       h2.opt-level = 1\n\
+                       http.opt-level = 1\n\
+                       httparse.opt-level = 1\n\
+                       hyper.opt-level = 1\n\
+                       hyper-util.opt-level = 1\n\
+                       reqwest.opt-level = 1\n\
+                       tokio.opt-level = 1\n\
+                       tributary-cosmos-store.opt-level = 1\n\
                        serde_json.opt-level = 1\n";
 
 fn ask(arguments: &[&str]) -> anyhow::Result<Value> {
