@@ -26,8 +26,7 @@ pub(crate) const READERS: usize = 100;
 /// Posts `p0`, `p1`, …: enough to fill the feed.
 pub(crate) const POSTS: usize = 120;
 const REACTIONS: usize = 10;
-/// Physical partitions of each container. The local store scans the items of one for a query, and
-/// copies them for a transaction: with several it leaves more of the machine to the handler.
+/// Physical partitions of each container: as many as one of some size has.
 const PARTITIONS: u32 = 8;
 /// The clients that write at a time.
 pub(crate) const WRITERS: usize = 16;

@@ -137,13 +137,6 @@ async fn run<L: Listener<Addr = SocketAddr>>(
     }
 }
 
-impl Tls {
-    /// Returns the encryption of a store's ports, if it has any.
-    pub(super) fn of(options: &Options) -> io::Result<Option<Self>> {
-        options.https.then(|| Self::new(&options.allowed_hosts)).transpose()
-    }
-}
-
 async fn respond<A, F>(State(gateway): State<Arc<Gateway<A>>>, request: Request<Body>) -> Response
 where
     A: Fn(Request<Bytes>) -> F + Send + Sync + 'static,

@@ -16,6 +16,8 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
+use super::Options;
+
 /// The time that a client has to begin a connection.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
@@ -36,8 +38,13 @@ pub(super) struct TlsListener {
 }
 
 impl Tls {
+    /// Returns the encryption of a store's ports, if it has any.
+    pub(super) fn of(options: &Options) -> io::Result<Option<Self>> {
+        options.https.then(|| Self::new(&options.allowed_hosts)).transpose()
+    }
+
     /// Creates a certificate for this machine and these hosts.
-    pub(super) fn new(hosts: &[String]) -> io::Result<Self> {
+    fn new(hosts: &[String]) -> io::Result<Self> {
         let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
         let names = own.into_iter().chain(hosts.iter().filter(|host| *host != "*").cloned());
         let CertifiedKey { cert, signing_key } =

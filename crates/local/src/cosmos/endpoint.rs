@@ -116,9 +116,10 @@ impl CosmosEndpoint {
     pub async fn connect(&self) -> anyhow::Result<(AccountReference, CosmosRuntime)> {
         let server = self.own_server.get_or_try_init(|| self.serve(0)).await?;
         // The port is not encrypted, so that no client needs the certificates of the system: to read them takes longer
-        // than a story's requests.
+        // than a story's requests. The probe of gateways of version 2, which the account has not, would.
         let pool = ConnectionPoolOptions::builder()
             .with_server_certificate_validation(ServerCertificateValidation::RequiredUnlessEmulator)
+            .with_gateway_v2_disabled(true)
             .build()?;
         let runtime = CosmosRuntimeBuilder::new().with_connection_pool(pool).build().await;
         Ok((server.account()?, runtime.context("the SDK cannot make a runtime")?))
