@@ -35,8 +35,6 @@ pub(crate) struct Reply {
     pub(crate) retry_after: Option<u32>,
     /// True if earlier attempts had no known outcome.
     pub(crate) repeated: bool,
-    /// The number of handlers that were killed with the request under way.
-    pub(crate) kills: usize,
 }
 
 impl Api {
@@ -90,7 +88,7 @@ impl Api {
 impl Reply {
     pub(crate) fn new(status: u16, body: Value) -> Self {
         let oldest = Instant::now();
-        Self { status, body, oldest, retry_after: None, repeated: false, kills: 0 }
+        Self { status, body, oldest, retry_after: None, repeated: false }
     }
 
     /// Returns true if the outcome of the command is unknown, so that it is retried.

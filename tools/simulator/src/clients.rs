@@ -110,7 +110,7 @@ impl<W: Workload> Simulation<'_, W> {
             let is_last = attempts == MAX_ATTEMPTS || started.elapsed() > MAX_OPERATION_TIME;
             if !is_unknown || is_fault || is_last {
                 self.tally.borrow_mut().killed += kills;
-                return Reply { repeated: attempts > 1, kills, ..reply };
+                return Reply { repeated: attempts > 1, ..reply };
             }
             attempts += 1;
             tokio::time::sleep(RETRY_PAUSE).await;

@@ -1,9 +1,13 @@
-//! A source with many copies of its name, which is renamed during a run (`--copies`).
+//! A source with many copies of its name, which is renamed during a run (`--copies`). Its list is read all the time.
 //!
 //! The items are written past the app, in the form of its commands, before the host starts. So the first
 //! batches of the change feed are full. Their partition keys begin as the id of the source.
 
-use std::{collections::BTreeMap, convert::Infallible, time::Duration};
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    time::{Duration, Instant},
+};
 
 use anyhow::ensure;
 use azure_data_cosmos::DatabaseClient;
@@ -12,22 +16,29 @@ use serde_json::Value;
 use tributary_local::client::Call;
 
 use crate::{
+    MAX_LAG,
     api::{Api, text},
     poison::is_poisoned,
     run::items,
 };
 
-pub(crate) const SOURCE: &str = "bystander-copied";
+pub(crate) const SOURCE: &str = "copied";
 
 pub(crate) const FIRST_NAME: &str = "Copied name 0";
 
 /// The pause between two renames. A rename of many items is still at work when the next one begins.
 const RENAME_PAUSE: Duration = Duration::from_secs(30);
+const LIST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest time until all items are in the list.
+const MAX_COPY_TIME: Duration = Duration::from_mins(10);
 
 pub(crate) struct ManyCopies {
     pub(crate) container: &'static str,
     pub(crate) partition_key: &'static str,
     pub(crate) items: Vec<Value>,
+    /// The path of the list of the source, and the number of items that it always shows.
+    pub(crate) list: (String, usize),
     pub(crate) renames: fn(&str) -> Vec<Call>,
     pub(crate) names: fn(&Value) -> Vec<&Value>,
     /// A parent of many items that is deleted, if the domain has one.
@@ -65,14 +76,36 @@ impl ManyCopies {
         Ok(())
     }
 
-    /// Deletes the parent, and renames the source until it is dropped.
+    /// Waits until the list of the source is complete, and no replica is behind it any more.
+    pub(crate) async fn listed(&self, api: &Api) -> anyhow::Result<()> {
+        let started = Instant::now();
+        while let Err(missing) = self.check_list(api).await {
+            ensure!(started.elapsed() < MAX_COPY_TIME, missing);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        tokio::time::sleep(MAX_LAG).await;
+        Ok(())
+    }
+
+    pub(crate) async fn check_list(&self, api: &Api) -> anyhow::Result<()> {
+        let (path, expected) = &self.list;
+        let shown = api.list(path).await?.len();
+        ensure!(shown == *expected, "{path} shows {shown} of {expected} items");
+        Ok(())
+    }
+
+    /// Deletes the parent, and renames the source and reads its list until it is dropped.
     pub(crate) async fn keep_renaming(&mut self, api: &Api) -> anyhow::Result<Infallible> {
         if let Some(removed) = &self.removed {
             api.accepted(&Call::delete(&removed.path)).await?;
         }
         loop {
             self.rename(api).await?;
-            tokio::time::sleep(RENAME_PAUSE).await;
+            let renamed = Instant::now();
+            while renamed.elapsed() < RENAME_PAUSE {
+                self.check_list(api).await?;
+                tokio::time::sleep(LIST_PAUSE).await;
+            }
         }
     }
 

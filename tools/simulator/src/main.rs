@@ -9,7 +9,6 @@
 mod api;
 mod audit;
 mod blog;
-mod bystanders;
 mod clients;
 mod copies;
 mod news;
@@ -77,13 +76,8 @@ pub(crate) struct ChaosCli {
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
     rebuild: Option<String>,
 
-    /// The number of items that are created first and never changed. Lists are read all the time, and
-    /// must show all of them. They also are the sources of rebuilds.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    bystanders: usize,
-
-    /// The number of items of one author, or of one category and tag, that is renamed all the time; and a
-    /// post with a quarter as many likes, which is deleted.
+    /// The number of items of one author, or of one category and tag, that is renamed all the time, and
+    /// whose list must always show all of them; and a post with a quarter as many likes, which is deleted.
     #[arg(long, value_name = "N", default_value_t = 0)]
     copies: usize,
 

@@ -10,7 +10,7 @@ use crate::run::command_of;
 
 const KILL: f64 = 0.5;
 
-/// The longest life of such a process, and its part for each bystander, in milliseconds: it is killed in
+/// The longest life of such a process, and its part for each item of `--copies`, in milliseconds: it is killed in
 /// each of its steps.
 const MAX_LIFE_MS: u64 = 40_000;
 const MAX_LIFE_OF_ITEM_MS: u64 = 10;
@@ -36,10 +36,10 @@ impl Rebuilder {
     pub(crate) fn new(
         app: BuiltApp,
         projections: Vec<&'static str>,
-        bystanders: usize,
+        copies: usize,
         seed: u64,
     ) -> Self {
-        let max_life_ms = MAX_LIFE_MS + MAX_LIFE_OF_ITEM_MS * bystanders as u64;
+        let max_life_ms = MAX_LIFE_MS + MAX_LIFE_OF_ITEM_MS * copies as u64;
         let random = Random::stream(seed, RANDOM_STREAM);
         Self { app, projections, max_life_ms, random, begun: BTreeSet::new(), ended: 0 }
     }

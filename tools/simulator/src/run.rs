@@ -23,10 +23,9 @@ use tributary_local::{
 };
 
 use crate::{
-    ChaosCli, MAX_LAG, SeedOutcome,
+    ChaosCli, SeedOutcome,
     api::{Api, Comparison, text},
     audit::audit,
-    bystanders::Bystanders,
     clients::simulate,
     copies::ManyCopies,
     poison::{Poisoner, WRITE_PAUSE, explains},
@@ -52,7 +51,6 @@ pub(crate) async fn run<W: Workload>(
 ) -> anyhow::Result<SeedOutcome> {
     let started = Instant::now();
     let rebuilt = rebuilt::<W>(cli)?;
-    let mut bystanders = W::bystanders(cli.bystanders);
     let mut copies = (cli.copies > 0).then(|| W::many_copies(cli.copies)).flatten();
     ensure!(cli.copies == 0 || copies.is_some(), "the domain has no source of many copies");
 
@@ -86,9 +84,9 @@ pub(crate) async fn run<W: Workload>(
     let host = Host::start(app.functions.clone(), &app.settings, options).await?;
     let api = Api::new(host.url(), false)?;
     let created = async {
-        bystanders.create(&api, MAX_LAG).await?;
         if let Some(copies) = &mut copies {
             copies.rename(&api).await?;
+            copies.listed(&api).await?;
         }
         anyhow::Ok(())
     };
@@ -98,9 +96,8 @@ pub(crate) async fn run<W: Workload>(
     }
     chaos.resume();
 
-    let mut lists_read = 0;
     let mut poisoner = Poisoner::new(database, &containers, seed, cli.poison);
-    let mut rebuilder = Rebuilder::new(app.clone(), rebuilt, cli.bystanders, seed);
+    let mut rebuilder = Rebuilder::new(app.clone(), rebuilt, cli.copies, seed);
     let poison = async {
         poisoner.complete(WRITE_PAUSE).await?;
         std::future::pending::<anyhow::Result<Infallible>>().await
@@ -116,7 +113,6 @@ pub(crate) async fn run<W: Workload>(
         done = simulate(&api, workload, cli.operations, seed, spec) => done,
         error = poison => match error? {},
         error = rebuilder.keep_on() => match error? {},
-        error = bystanders.keep_reading(&api, seed, &mut lists_read) => match error? {},
         error = renames => match error? {},
         failure = host.failed() => return Err(failure.into()),
     };
@@ -130,8 +126,8 @@ pub(crate) async fn run<W: Workload>(
     let database = client.database_client(DATABASE);
     let divergences = Vec::new();
     let mut store =
-        QuietStore { endpoint, client, containers, console, bystanders, app, model, divergences };
-    let explained = store.compare(&mut rebuilder, copies.as_mut(), quiet_since).await?;
+        QuietStore { endpoint, client, containers, console, app, model, divergences };
+    let explained = store.compare(&mut rebuilder, copies.as_mut(), tally.killed, quiet_since).await?;
     let letters = items(&database, "dead-letters", "SELECT * FROM c").await?;
     let mut divergences = store.divergences;
     divergences.extend(poisoner.without_dead_letter(&letters).await?);
@@ -140,9 +136,8 @@ pub(crate) async fn run<W: Workload>(
         injected: chaos.injected(),
         counts: vec![
             ("poisoned", poisoner.written.len() as u64),
-            ("explained findings", explained as u64),
+            ("leaked reservations", explained as u64),
             ("rebuilds", rebuilder.ended as u64),
-            ("complete lists", lists_read as u64),
             ("renames", copies.map_or(0, |copies: ManyCopies| copies.renamed as u64)),
         ],
         dead_letters: dead_letters(&letters, cli.poison > 0),
@@ -165,7 +160,6 @@ struct QuietStore<W> {
     client: CosmosClient,
     containers: ContainersFile,
     console: Console,
-    bystanders: Bystanders,
     app: BuiltApp,
     model: W,
     divergences: Vec<String>,
@@ -180,11 +174,12 @@ struct QuietHandler {
 impl<W: Workload> QuietStore<W> {
     /// Ends the work in the background, and compares all queries with the model: after quiet, after duplicate
     /// deliveries, after the repair of an audit, after the expiry of items, and after days, if the items of the
-    /// domain change with their age. Returns the number of findings of the audit that the chaos explains.
+    /// domain change with their age. Returns the number of leaked reservations that the chaos explains.
     async fn compare(
         &mut self,
         rebuilder: &mut Rebuilder,
         copies: Option<&mut ManyCopies>,
+        killed: usize,
         quiet_since: Instant,
     ) -> anyhow::Result<usize> {
         let handler = self.handler().await?;
@@ -192,9 +187,12 @@ impl<W: Workload> QuietStore<W> {
         self.drain(&handler, &self.client).await?;
         rebuilder.complete().await?;
         self.drain(&handler, &self.client).await?;
+        let mut may_leak = killed;
         if let Some(copies) = copies {
+            may_leak += copies.renamed;
             copies.complete(&handler.api).await?;
             self.drain(&handler, &self.client).await?;
+            copies.check_list(&handler.api).await?;
             self.divergences.extend(copies.check(&database).await?);
         }
         self.check("after quiet", &handler).await?;
@@ -205,7 +203,7 @@ impl<W: Workload> QuietStore<W> {
             self.drain(&handler, &other.client().await?).await?;
             self.check("after a duplicate delivery", &handler).await?;
         }
-        let (explained, found) = audit(&self.app, &database, &self.model, quiet_since).await?;
+        let (explained, found) = audit(&self.app, may_leak, quiet_since).await?;
         self.divergences.extend(found);
         // A repair must keep all acknowledged writes.
         self.drain(&handler, &self.client).await?;
@@ -239,7 +237,6 @@ impl<W: Workload> QuietStore<W> {
     async fn check(&mut self, when: &str, handler: &QuietHandler) -> anyhow::Result<()> {
         let mut it = Comparison { api: &handler.api, divergences: Vec::new() };
         self.model.check(&mut it).await;
-        it.divergences.extend(self.bystanders.missing(&handler.api).await?);
         let found = it.divergences.into_iter().map(|differs| format!("{when}: {differs}"));
         self.divergences.extend(found);
         Ok(())

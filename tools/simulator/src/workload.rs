@@ -2,13 +2,11 @@
 
 use std::fmt::Debug;
 
-use azure_data_cosmos::DatabaseClient;
 use serde_json::Value;
 use tributary_local::{chaos::Random, client::Call};
 
 use crate::{
     api::{Comparison, Reply},
-    bystanders::Bystanders,
     copies::ManyCopies,
     versions::Versions,
 };
@@ -32,11 +30,6 @@ pub(crate) trait Workload {
         Vec::new()
     }
 
-    /// Returns at least so many bystanders that are sources of copies.
-    fn bystanders(_count: usize) -> Bystanders {
-        Bystanders::default()
-    }
-
     fn many_copies(_count: usize) -> Option<ManyCopies> {
         None
     }
@@ -45,16 +38,6 @@ pub(crate) trait Workload {
 
     /// Sends every query for all items, after quiet.
     async fn check(&self, it: &mut Comparison<'_>);
-
-    /// Returns the findings of the audit that no chaos explains, a sentence each. The remains of a
-    /// killed handler are explained.
-    async fn unexplained(
-        &self,
-        _database: &DatabaseClient,
-        findings: &[Value],
-    ) -> anyhow::Result<Vec<String>> {
-        Ok(findings.iter().map(|finding| format!("audit: {finding}")).collect())
-    }
 
     /// Lets days pass on the clock of the app. Returns false if the domain has no such clock.
     fn days_pass(&mut self, _days: i32) -> bool {

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     api::{Comparison, listed, text},
-    bystanders::BYSTANDER,
+    copies::SOURCE,
 };
 
 /// The number of posts in the feed, and the length of a content in a short post.
@@ -130,7 +130,7 @@ impl Blog {
         let feed = it.get("/api/feed?limit=100").await.unwrap_or_default();
         let mut feed = listed(&feed).to_vec();
         // They are older than all posts of clients.
-        feed.retain(|post| !text(post, "id").starts_with(BYSTANDER));
+        feed.retain(|post| !text(post, "id").starts_with(SOURCE));
         newest.truncate(FEED_POSTS);
         if newest.len().saturating_sub(feed.len()) <= self.poisoned {
             newest.truncate(feed.len());

@@ -10,18 +10,15 @@
 mod check;
 mod operations;
 mod reactions;
-mod reservations;
 mod sources;
 
 use std::collections::{HashMap, HashSet};
 
-use azure_data_cosmos::DatabaseClient;
 use serde_json::Value;
 use tributary_local::chaos::Random;
 
 use crate::{
     api::Comparison,
-    bystanders::Bystanders,
     copies::ManyCopies,
     versions::Versions,
     workload::{CLIENTS, Operation, Workload},
@@ -52,7 +49,6 @@ struct User {
     name: Versions<String>,
     /// The changes of the name.
     turns: Turns,
-    kills: usize,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -116,10 +112,6 @@ impl Workload for Blog {
     const PROJECTIONS: &'static [&'static str] =
         &["PostCopiesInUsers", "HomeFeed", "UsernamesInPosts", "PostsIntegrity"];
 
-    fn bystanders(count: usize) -> Bystanders {
-        sources::bystanders(count)
-    }
-
     fn many_copies(count: usize) -> Option<ManyCopies> {
         Some(sources::many_copies(count))
     }
@@ -165,14 +157,6 @@ impl Workload for Blog {
         let posts = self.check_posts(it).await;
         self.check_copies(it, &posts).await;
     }
-
-    async fn unexplained(
-        &self,
-        database: &DatabaseClient,
-        findings: &[Value],
-    ) -> anyhow::Result<Vec<String>> {
-        self.unexplained_findings(database, findings).await
-    }
 }
 
 fn user_id(user: usize) -> String {
@@ -189,82 +173,4 @@ fn post_id(post: usize) -> String {
 
 fn post_path(post: usize) -> String {
     format!("/api/posts/{}", post_id(post))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::{Duration, Instant};
-
-    use serde_json::json;
-
-    use super::*;
-    use crate::api::Reply;
-
-    fn is_right(blog: &mut Blog, operation: Operation<Blog>, (status, body): (u16, Value)) -> bool {
-        (operation.finish)(blog, &Reply::new(status, body)).is_ok()
-    }
-
-    /// Returns a blog whose one user was created and then renamed a moment ago, and liked the one post,
-    /// which was then deleted.
-    fn blog() -> Blog {
-        let mut blog = Blog::new(0);
-        for (name, status) in [("One", 201), ("Two", 200)] {
-            let named = blog.put_user(0, name.to_owned());
-            assert!(is_right(&mut blog, named, (status, json!({ "username": name }))));
-        }
-        let post = blog.put_post(0, 0, 1);
-        assert!(is_right(&mut blog, post, (201, shown_post(1))));
-        let like = blog.like(0, 0);
-        assert!(is_right(&mut blog, like, (201, Value::Null)));
-        let deleted = blog.delete_post(0);
-        assert!(is_right(&mut blog, deleted, (204, Value::Null)));
-        blog
-    }
-
-    fn shown_post(number: u64) -> Value {
-        json!({"title": operations::title(number), "content": operations::content(number)})
-    }
-
-    type Begin = fn(&mut Blog) -> Operation<Blog>;
-
-    #[test]
-    fn a_query_may_lag_as_much_as_its_replica_and_no_more_and_a_command_may_not() {
-        let user: Begin = |_| Blog::get_user(0);
-        let post: Begin = |_| Blog::get_post(0);
-        let like: Begin = |blog| {
-            let like = blog.like_of(0, 0);
-            blog.get_reaction(like)
-        };
-        let unlike: Begin = |blog| {
-            let like = blog.like_of(0, 0);
-            blog.delete_reaction(like)
-        };
-        let put: Begin = |blog| blog.put_post(0, 0, 2);
-        let delete: Begin = |blog| blog.delete_post(0);
-        // The answer, and whether it is right with a lag and without one.
-        for (begin, status, body, lagging, newest) in [
-            (user, 200, json!({ "username": "Two" }), true, true),
-            (user, 200, json!({ "username": "One" }), true, false),
-            (user, 200, json!({ "username": "Three" }), false, false),
-            (user, 404, Value::Null, false, false),
-            (post, 404, Value::Null, true, true),
-            (post, 200, shown_post(1), true, false),
-            (post, 200, shown_post(2), false, false),
-            (like, 404, Value::Null, true, true),
-            (like, 200, Value::Null, true, false),
-            (like, 204, Value::Null, false, false),
-            (put, 200, shown_post(2), false, false),
-            (unlike, 200, Value::Null, false, false),
-            (delete, 204, Value::Null, false, false),
-        ] {
-            for (max_lag, right) in [(Duration::from_mins(1), lagging), (Duration::ZERO, newest)] {
-                let mut blog = blog();
-                let operation = begin(&mut blog);
-                let oldest = Instant::now().checked_sub(max_lag).unwrap();
-                let reply = Reply { oldest, ..Reply::new(status, body.clone()) };
-                let judged = (operation.finish)(&mut blog, &reply).is_ok();
-                assert_eq!(judged, right, "{status} {body} {max_lag:?}");
-            }
-        }
-    }
 }

@@ -3,27 +3,12 @@
 use serde_json::{Value, json};
 use tributary_local::client::Call;
 
-use crate::{
-    bystanders::Bystanders,
-    copies::{FIRST_NAME, ManyCopies, RemovedParent, SOURCE},
-};
+use crate::copies::{FIRST_NAME, ManyCopies, RemovedParent, SOURCE};
 
 const ITEMS_OF_A_POST: usize = 10;
 
 /// Older than the posts of clients, so the feed shows theirs first.
 const DATE: &str = "2026-01-01T00:00:00.000Z";
-
-pub(super) fn bystanders(count: usize) -> Bystanders {
-    let user = |id: &str| {
-        let path = format!("/api/users/{id}");
-        (Call::put(path.clone(), json!({"username": id})), format!("{path}/posts"))
-    };
-    let post = |user: &str, id: &str| {
-        let body = json!({"userId": user, "title": "A title", "content": "A content"});
-        Call::put(format!("/api/posts/{id}"), body)
-    };
-    Bystanders::new(count, user, post)
-}
 
 /// Returns an author with posts, and as many comments and likes that there are `count` items; and a post
 /// with a quarter as many likes, which is deleted.
@@ -36,6 +21,7 @@ pub(super) fn many_copies(count: usize) -> ManyCopies {
     ManyCopies {
         container: "posts",
         partition_key: "postId",
+        list: (format!("/api/users/{SOURCE}/posts"), posts.len()),
         items: posts.flat_map(post_with_reactions).collect(),
         renames: |name| {
             vec![Call::put(format!("/api/users/{SOURCE}"), json!({ "username": name }))]

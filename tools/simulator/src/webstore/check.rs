@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{CUSTOMERS, LABELS, Named, WebStore, operations::product_id};
 use crate::{
     api::{Comparison, listed, text},
-    bystanders::BYSTANDER,
+    copies::SOURCE,
     workload::CLIENTS,
 };
 
@@ -37,7 +37,7 @@ impl WebStore {
             expected.extend(self.name(label).map(|name| (label.id(), name)));
         }
         let mut list = it.list(&format!("/api/{kind}")).await;
-        list.retain(|label| !text(label, "id").starts_with(BYSTANDER));
+        list.retain(|label| !text(label, "id").starts_with(SOURCE));
         let is_sorted = list.is_sorted_by_key(|label| text(label, "name"));
         it.is(&format!("{kind} are sorted by name"), is_sorted);
         let shown: BTreeMap<_, _> =

@@ -22,7 +22,6 @@ use tributary_local::{chaos::Random, client::Call};
 
 use crate::{
     api::Comparison,
-    bystanders::Bystanders,
     copies::ManyCopies,
     versions::Versions,
     workload::{CLIENTS, Operation, Workload, verdict},
@@ -132,10 +131,6 @@ impl Workload for WebStore {
     const PROJECTIONS: &'static [&'static str] =
         &["LabelNames", "Leaderboard", "ProductsIntegrity"];
 
-    fn bystanders(count: usize) -> Bystanders {
-        sources::bystanders(count)
-    }
-
     fn many_copies(count: usize) -> Option<ManyCopies> {
         Some(sources::many_copies(count))
     }
@@ -184,126 +179,5 @@ impl Workload for WebStore {
         self.check_products(it).await;
         let counts = self.check_customers(it).await;
         Self::check_top_customers(it, counts).await;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::api::Reply;
-
-    struct Shop(WebStore);
-
-    impl Shop {
-        /// Creates one client with a category, a tag, a customer, and a product of 9.99.
-        fn new() -> Self {
-            let mut shop = Self(WebStore::new());
-            for named in [Named::Category(0), Named::Tag(0), Named::Customer(0)] {
-                let put = shop.0.put_named(named, "Name".into());
-                let body = json!({ "id": named.id(), named.field(): "Name" });
-                assert!(shop.ends(put, 201, &body));
-            }
-            assert!(shop.priced(999, 201, 9.99));
-            shop
-        }
-
-        fn ends(&mut self, operation: Operation<WebStore>, status: u16, body: &Value) -> bool {
-            let reply = Reply::new(status, body.clone());
-            (operation.finish)(&mut self.0, &reply).is_ok()
-        }
-
-        /// Puts the product and returns true if it may be shown with this price.
-        fn priced(&mut self, price: u64, status: u16, shown: f64) -> bool {
-            let text = ProductText { category: 0, name: "Bell".into(), price, tags: vec![0] };
-            let put = self.0.put_product(0, text);
-            self.ends(put, status, &product(shown))
-        }
-
-        /// Orders the product and returns true if the order may be shown with a price in cents.
-        fn ordered(&mut self, order: usize, (price, extra): (u64, u64), status: u16) -> bool {
-            let body = self.order_body(order, price, extra);
-            let put = self.0.put_order(0, order);
-            self.ends(put, status, &body)
-        }
-
-        fn order_body(&self, order: usize, price: u64, extra: u64) -> Value {
-            let mut body = self.0.orders[order].body();
-            let mut total = extra;
-            for item in body["items"].as_array_mut().unwrap() {
-                total += price * item["quantity"].as_u64().unwrap();
-                item["price"] = operations::money(price);
-            }
-            body["total"] = operations::money(total);
-            body["id"] = json!("order-1");
-            body
-        }
-
-        fn order(&mut self) -> usize {
-            (0..).find_map(|n| self.0.new_order(0, 0, &mut Random::stream(1, n))).unwrap()
-        }
-    }
-
-    fn product(price: f64) -> Value {
-        json!({ "id": "p0", "categoryId": "category-0", "name": "Bell", "price": price,
-                "tags": [{ "id": "tag-0", "name": "Name" }] })
-    }
-
-    #[test]
-    fn prices_and_sums_are_right_or_wrong() {
-        for (price, status, shown, right) in
-            [(1_250, 200, 12.5, true), (1_250, 200, 9.99, false), (1_250, 201, 12.5, false)]
-        {
-            assert_eq!(Shop::new().priced(price, status, shown), right, "{status} {shown}");
-        }
-        for (amounts, status, right) in [
-            ((999, 0), 201, true),
-            ((999, 1), 201, false),
-            ((1_000, 0), 201, false),
-            ((999, 0), 200, false),
-            ((999, 0), 404, false),
-        ] {
-            let mut shop = Shop::new();
-            let order = shop.order();
-            assert_eq!(shop.ordered(order, amounts, status), right, "{amounts:?} {status}");
-            // A repeated order gets the first answer.
-            if right {
-                assert!(shop.priced(1_000, 200, 10.0));
-                assert!(shop.ordered(order, (999, 0), 201));
-                assert!(!shop.ordered(order, (1_000, 0), 201));
-            }
-        }
-    }
-
-    #[test]
-    fn a_deleted_item_is_a_404() {
-        let mut shop = Shop::new();
-        let order = shop.order();
-        assert!(shop.ordered(order, (999, 0), 201));
-        let body = shop.order_body(order, 999, 0);
-        let get = shop.0.get_order(order);
-        assert!(shop.ends(get, 200, &body));
-        let delete = shop.0.delete_order(order);
-        assert!(shop.ends(delete, 204, &Value::Null));
-        let get = shop.0.get_order(order);
-        assert!(!shop.ends(get, 200, &body));
-        for right in [true, false] {
-            let delete = WebStore::delete_product(0, 0);
-            assert_eq!(shop.ends(delete, 204, &Value::Null), right);
-        }
-        let get = WebStore::get_product(0, 0);
-        assert!(!shop.ends(get, 200, &product(9.99)));
-    }
-    #[test]
-    fn an_order_may_exist_after_a_404_only_if_its_request_was_repeated() {
-        for repeated in [true, false] {
-            let mut shop = Shop::new();
-            let order = shop.order();
-            let delete = WebStore::delete_product(0, 0);
-            assert!(shop.ends(delete, 204, &Value::Null));
-            let put = shop.0.put_order(0, order);
-            let reply = Reply { repeated, ..Reply::new(404, Value::Null) };
-            assert!((put.finish)(&mut shop.0, &reply).is_ok());
-            assert_eq!(shop.0.orders[order].may_exist, repeated);
-        }
     }
 }

@@ -3,29 +3,16 @@
 use serde_json::{Value, json};
 use tributary_local::client::Call;
 
-use crate::{
-    bystanders::Bystanders,
-    copies::{FIRST_NAME, ManyCopies, SOURCE},
-};
+use crate::copies::{FIRST_NAME, ManyCopies, SOURCE};
 
 const TAGGED: usize = 4;
-
-pub(super) fn bystanders(count: usize) -> Bystanders {
-    let path = |category: &str| format!("/api/categories/{category}");
-    let category =
-        |id: &str| (Call::put(path(id), json!({ "name": id })), format!("{}/products", path(id)));
-    let product = |category: &str, id: &str| {
-        let body = json!({"sku": "SKU-1", "name": "A product", "price": 1, "tagIds": []});
-        Call::put(format!("{}/products/{id}", path(category)), body)
-    };
-    Bystanders::new(count, category, product)
-}
 
 /// Returns a category and a tag under one name with so many products.
 pub(super) fn many_copies(count: usize) -> ManyCopies {
     ManyCopies {
         container: "product",
         partition_key: "categoryId",
+        list: (format!("/api/categories/{SOURCE}/products"), count),
         items: (0..count).map(product).collect(),
         renames: |name| {
             let paths = ["categories", "tags"].map(|list| format!("/api/{list}/{SOURCE}"));
