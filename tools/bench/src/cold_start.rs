@@ -58,17 +58,15 @@ pub(crate) async fn run(options: &ColdStartOptions) -> anyhow::Result<()> {
         "build, first request",
         "`GET /` p50, ms",
         "p99",
-        "max",
         "first request p50, ms",
         "p99",
-        "max",
         "RSS, MiB",
         "PSS, MiB",
     ]);
     for ((build, (name, _)), starts) in &cases {
         let times = |of: fn(&Start) -> Duration| {
             let sorted = Sorted::from(starts.iter().map(of).collect::<Vec<_>>());
-            [sorted.percentile(50), sorted.percentile(99), sorted.max()].map(milliseconds)
+            [sorted.percentile(50), sorted.percentile(99)].map(milliseconds)
         };
         let memory =
             |of: fn(&Start) -> usize| mebibytes(starts.iter().map(of).max().unwrap_or_default());

@@ -63,19 +63,3 @@ fn ticks(stat: &str) -> Option<u32> {
     let mut ticks = || fields.next()?.parse::<u32>().ok();
     ticks()?.checked_add(ticks()?)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn processor_time_is_found_behind_any_name_of_a_program() {
-        let numbers = "S 1 2 3 4 5 6 7 8 9 10 250 50 0 0 20 0 3";
-        for name in ["tributary", "a b", "a) S 1 2 (b", ""] {
-            assert_eq!(ticks(&format!("77 ({name}) {numbers}")), Some(300), "{name}");
-        }
-        for bad in ["", "77 (a) S 1 2 3", "77 (a) S 1 2 3 4 5 6 7 8 9 10 x 50"] {
-            assert_eq!(ticks(bad), None, "{bad}");
-        }
-    }
-}

@@ -23,10 +23,6 @@ impl<T: Copy + Default> Sorted<T> {
         let rank = (percent * self.0.len()).div_ceil(100);
         self.0.get(rank.saturating_sub(1)).copied().unwrap_or_default()
     }
-
-    pub(crate) fn max(&self) -> T {
-        self.0.last().copied().unwrap_or_default()
-    }
 }
 
 /// Converts a count to a number to calculate with.
@@ -82,34 +78,5 @@ impl fmt::Display for Table {
         }
         writeln!(f, "| {} |\n|{rules}", self.heads.join(" | "))?;
         self.rows.iter().try_for_each(|row| writeln!(f, "| {} |", row.join(" | ")))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_percentile_is_one_of_the_values() {
-        let hundred = Sorted::from((1..=100).rev().collect::<Vec<_>>());
-        assert_eq!(
-            [0, 1, 50, 99, 100].map(|percent| hundred.percentile(percent)),
-            [1, 1, 50, 99, 100]
-        );
-        let three = Sorted::from(vec![30, 10, 20]);
-        assert_eq!(
-            [1, 33, 34, 67, 99].map(|percent| three.percentile(percent)),
-            [10, 10, 20, 30, 30]
-        );
-        let none = Sorted::<u8>::from(Vec::new());
-        assert_eq!((none.percentile(99), none.max()), (0, 0));
-    }
-
-    #[test]
-    fn a_table_has_its_numbers_to_the_right() {
-        let mut table = Table::new(["what", "RU"]);
-        table.row(["C1", "5.71"].map(str::to_owned));
-        table.row(["Q6", "-"].map(str::to_owned));
-        assert_eq!(table.to_string(), "| what | RU |\n| --- | ---: |\n| C1 | 5.71 |\n| Q6 | - |\n");
     }
 }

@@ -64,16 +64,3 @@ fn with_rows(query: &str, table: &str, rows: &str) -> Option<String> {
     let end = begin + query[begin..].find("];")?;
     Some([&query[..begin], rows, &query[end..]].concat())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_rows_of_one_table_are_written_behind_its_comment() {
-        let query = "let a = datatable(F: string) [\n    // Why.\n    \"Old\",\n];\nlet b = datatable(F: string) [\n];\n";
-        let wanted = "let a = datatable(F: string) [\n    // Why.\n    \"New\",\n];\nlet b = datatable(F: string) [\n];\n";
-        assert_eq!(with_rows(query, "a", "    \"New\",\n").as_deref(), Some(wanted));
-        assert_eq!(with_rows(query, "c", ""), None);
-    }
-}

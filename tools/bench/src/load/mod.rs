@@ -7,13 +7,11 @@ mod client;
 
 use std::{
     cell::RefCell,
-    net::SocketAddr,
     time::{Duration, Instant},
 };
 
 use anyhow::ensure;
 use futures::future::try_join_all;
-use tokio::{io::AsyncWriteExt, net::TcpStream, task::JoinSet, time::sleep};
 
 use tributary_local::client::Reply;
 
@@ -30,10 +28,6 @@ pub(crate) struct LoadOptions {
     /// The number of requests over which the memory is sampled.
     #[arg(long, value_name = "N", default_value_t = 96_000)]
     requests: usize,
-
-    /// The number of senders beside the load that each send a chunked post at 300 bytes a second.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    slow_senders: usize,
 }
 
 /// Queries (40 % a post, Q2, 20 % a user, Q1, and 10 % each of Q3, Q4, Q5 and Q6) and a share of commands: a post
@@ -80,33 +74,15 @@ pub(crate) async fn run(options: &LoadOptions) -> anyhow::Result<()> {
 
     let mut handler = MeasuredHandler::ready_on(&world.app).await?;
     handler.forget_lines();
-    let senders = (0..options.slow_senders).map(|_| send_slowly(handler.address));
-    let senders: JoinSet<_> = senders.collect();
     let rates = rates(&handler, Duration::from_secs(options.seconds)).await?;
-    drop(senders);
     handler.stop().await?;
-    let (seconds, senders) = (options.seconds, options.slow_senders);
-    println!("{seconds} s each, {senders} slow senders; {}\n\n{rates}", machine::line());
+    println!("{} s each; {}\n\n{rates}", options.seconds, machine::line());
 
     let mut handler = MeasuredHandler::ready_on(&world.app).await?;
     handler.forget_lines();
     let memory = memory(&handler, options.requests).await?;
     println!("{WATCHED_CLIENTS} clients, {}\n\n{memory}", MIXED.name);
     handler.stop().await
-}
-
-/// Sends posts whose bodies never end, each after the handler has ended the connection of the one before.
-async fn send_slowly(address: SocketAddr) -> anyhow::Result<()> {
-    const HEAD: &str = "POST /api/posts HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n\
-                        Transfer-Encoding: chunked\r\n\r\n";
-    loop {
-        let mut stream = TcpStream::connect(address).await?;
-        stream.write_all(HEAD.as_bytes()).await?;
-        // Spaces before the value are JSON.
-        while stream.write_all(format!("12c\r\n{:300}\r\n", "").as_bytes()).await.is_ok() {
-            sleep(Duration::from_secs(1)).await;
-        }
-    }
 }
 
 async fn rates(handler: &MeasuredHandler, duration: Duration) -> anyhow::Result<Table> {

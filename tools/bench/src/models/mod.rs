@@ -14,7 +14,6 @@ mod requests;
 mod tests;
 
 use std::{
-    collections::BTreeSet,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -23,7 +22,7 @@ use anyhow::Context;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::Value;
 use tributary_functions::cosmos::{Cosmos, metered};
-use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, StoreRequest};
+use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions};
 
 use self::{
     article::{V1, V2},
@@ -33,7 +32,7 @@ use self::{
 };
 use crate::{
     machine,
-    report::{Sorted, Table, milliseconds, number},
+    report::{Table, number},
 };
 
 /// The size of the data, and the number of requests.
@@ -89,17 +88,17 @@ type NewItem = (&'static str, String, Value);
 struct ModelRow {
     kind: RequestKind,
     model: usize,
-    runs: usize,
-    p50: Duration,
     request_units: f64,
-    /// Those of the store: requests, logical partitions, physical partitions, loaded items.
-    store: [f64; 4],
+    store_requests: f64,
 }
 
 pub(crate) async fn run(options: &ModelsOptions) -> anyhow::Result<()> {
     let data = DataSet::generate(options.users, options.percent);
     let partitions = options.users.div_ceil(USERS_OF_A_PARTITION).min(1_000);
-    let rows = rows(MAX_REQUESTS, &data, partitions).await?;
+    let mut rows = measured::<V1>(&data, partitions).await?;
+    rows.extend(measured::<V2>(&data, partitions).await?);
+    rows.extend(measured::<V3>(&data, partitions).await?);
+    rows.sort_by_key(|row| (row.kind, row.model));
     println!(
         "{} users, {} posts, {} comments, {} likes, {partitions} physical partitions a container; {}",
         options.users,
@@ -112,40 +111,16 @@ pub(crate) async fn run(options: &ModelsOptions) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Measures all models, and returns their rows request by request.
-async fn rows(
-    max_requests: usize,
-    data: &DataSet,
-    partitions: u32,
-) -> anyhow::Result<Vec<ModelRow>> {
-    let mut rows = measured::<V1>(max_requests, data, partitions).await?;
-    rows.extend(measured::<V2>(max_requests, data, partitions).await?);
-    rows.extend(measured::<V3>(max_requests, data, partitions).await?);
-    rows.sort_by_key(|row| (row.kind, row.model));
-    Ok(rows)
-}
-
 fn table(rows: &[ModelRow]) -> Table {
-    let mut table = Table::new([
-        "request",
-        "model",
-        "store requests",
-        "logical partitions",
-        "physical",
-        "items read",
-        "RU",
-        "article's RU",
-        "p50, ms",
-        "runs",
-    ]);
+    let mut table = Table::new(["request", "model", "store requests", "RU", "article's RU"]);
     for row in rows {
-        let mut cells = vec![format!("{:?}", row.kind), format!("V{}", row.model)];
-        cells.extend(row.store.map(|mean| format!("{mean:.1}")));
-        cells.push(format!("{:.2}", row.request_units));
-        cells.push(format!("{:.2}", row.kind.published()[row.model - 1]));
-        cells.push(milliseconds(row.p50));
-        cells.push(row.runs.to_string());
-        table.row(cells);
+        table.row([
+            format!("{:?}", row.kind),
+            format!("V{}", row.model),
+            format!("{:.1}", row.store_requests),
+            format!("{:.2}", row.request_units),
+            format!("{:.2}", row.kind.published()[row.model - 1]),
+        ]);
     }
     table
 }
@@ -187,11 +162,7 @@ impl<M: Model> Loaded<M> {
 }
 
 /// Measures the ten requests of a model, queries first, before the commands add items.
-async fn measured<M: Model>(
-    max_requests: usize,
-    data: &DataSet,
-    partitions: u32,
-) -> anyhow::Result<Vec<ModelRow>> {
+async fn measured<M: Model>(data: &DataSet, partitions: u32) -> anyhow::Result<Vec<ModelRow>> {
     eprintln!("Loading V{}", M::NUMBER);
     let Loaded { model, endpoint } = Loaded::<M>::new(data, partitions).await?;
     let mut visitors = Vec::new();
@@ -210,56 +181,21 @@ async fn measured<M: Model>(
             model.answer(call).await?;
         }
         let begin = Instant::now();
-        let mut times = Vec::new();
+        let mut n = 0;
         let mut request_units = 0.0;
-        let mut store = [0.0; 4];
-        for call in calls.take(max_requests) {
-            endpoint.take_requests();
-            let start = Instant::now();
+        endpoint.take_requests();
+        for call in calls.take(MAX_REQUESTS).take_while(|_| begin.elapsed() < MAX_TIME) {
             let (answer, meter) = metered(model.answer(call)).await;
-            times.push(start.elapsed());
             answer.with_context(|| format!("{kind:?} of V{}", M::NUMBER))?;
             request_units += meter.request_units();
-            let figures = store_figures(&endpoint.take_requests(), data.posts.len());
-            store.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);
-            if begin.elapsed() > MAX_TIME {
-                break;
-            }
+            n += 1;
         }
-        let n = number(times.len());
         rows.push(ModelRow {
             kind,
             model: M::NUMBER,
-            runs: times.len(),
-            p50: Sorted::from(times).percentile(50),
-            request_units: request_units / n,
-            store: store.map(|sum| sum / n),
+            request_units: request_units / number(n),
+            store_requests: number(endpoint.take_requests().len()) / number(n),
         });
     }
     Ok(rows)
-}
-
-/// Returns the numbers of requests, logical partitions, physical partitions and loaded items. A request without a
-/// partition key is one to the logical partitions of all posts.
-fn store_figures(requests: &[StoreRequest], n_posts: usize) -> [f64; 4] {
-    let mut logical = BTreeSet::new();
-    let mut physical = BTreeSet::new();
-    let mut is_fan_out = false;
-    let mut items = 0;
-    for request in requests {
-        let container = request.container.as_str();
-        match &request.partition_key {
-            Some(key) => drop(logical.insert((container, key))),
-            None => is_fan_out = true,
-        }
-        if let Some(answer) = &request.answer {
-            physical.insert((container, answer.physical_partition.as_deref()));
-            items += answer.items_loaded as usize;
-        }
-    }
-    if is_fan_out {
-        logical.retain(|(container, _)| *container != "posts");
-    }
-    let logical = logical.len() + if is_fan_out { n_posts } else { 0 };
-    [requests.len(), logical, physical.len(), items].map(number)
 }
