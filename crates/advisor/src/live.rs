@@ -18,7 +18,6 @@ use cosmos_model::partitioning::KeyStrategy;
 use serde_json::value::RawValue;
 
 mod draw;
-mod endings;
 
 pub(crate) use draw::{DrawnSample, MIN_REQUEST_UNITS};
 

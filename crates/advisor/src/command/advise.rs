@@ -165,7 +165,8 @@ fn positive(text: &str) -> Result<f64, &'static str> {
 pub(crate) fn run(arguments: &AdviseArguments) -> anyhow::Result<ExitCode> {
     if let Some(path) = &arguments.characteristics {
         let characteristics = DataCharacteristics::read(&input::text(path)?);
-        let selection = select(&characteristics.with_context(|| path.display().to_string())?);
+        let characteristics = characteristics.with_context(|| path.display().to_string())?;
+        let selection = select(&characteristics)?;
         print(&selection, &selection.sections(), arguments.json)?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -4,7 +4,7 @@ use std::{
     collections::hash_map::RandomState,
     env,
     hash::BuildHasher,
-    io::{self, BufWriter, Seek, Write, stderr, stdout},
+    io::{self, BufWriter, Write, stdout},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -40,13 +40,9 @@ pub(crate) struct SampleArguments {
     #[command(flatten)]
     draw: DrawArguments,
 
-    /// The file for the items, JSON Lines; `-` is stdout.
+    /// The file for the items, JSON Lines. There must be none of this name.
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
-
-    /// Replace an existing file.
-    #[arg(long)]
-    force: bool,
 }
 
 /// The account, and the bounds of a draw.
@@ -126,18 +122,27 @@ pub(super) fn block_on<T>(draw: impl Future<Output = anyhow::Result<T>>) -> anyh
 
 pub(crate) fn run(arguments: &SampleArguments) -> anyhow::Result<ExitCode> {
     block_on(async {
-        let mut output = SampleFile::new(&arguments.output, arguments.force)?;
+        let path = &arguments.output;
+        let written = || format!("{} cannot be written", path.display());
+        ensure!(
+            path.symlink_metadata().is_err(),
+            "{} is there already: write to another file",
+            path.display()
+        );
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        // It has a temporary name until it is complete, and is deleted if it never is.
+        let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
+        let mut file = BufWriter::new(file.with_context(written)?);
         let container = arguments.draw.open(&arguments.container).await?;
-        let drawn = arguments.draw.draw(&container, |items| output.add(&items)).await?;
-        let text = summary(&drawn, &container, arguments);
-        let is_stdout = output.path.is_none();
-        output.finish()?;
-        // The sample is complete: a closed stream is not an error.
-        let _ = if is_stdout {
-            stderr().write_all(text.as_bytes())
-        } else {
-            stdout().write_all(text.as_bytes())
+        let keep = |items: Vec<SampleItem>| {
+            items.iter().try_for_each(|item| writeln!(file, "{}", item.value))
         };
+        let drawn = arguments.draw.draw(&container, keep).await?;
+        let file = file.into_inner().with_context(written)?;
+        file.as_file().sync_all().with_context(written)?;
+        file.persist_noclobber(path).with_context(written)?;
+        // The sample is complete: a closed stream is not an error.
+        let _ = stdout().write_all(summary(&drawn, &container, arguments).as_bytes());
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -179,59 +184,5 @@ fn quoted(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-/// The file of the sample. It has a temporary name until it is complete, and is deleted if it never is.
-struct SampleFile {
-    file: BufWriter<NamedTempFile>,
-    /// `None` for stdout.
-    path: Option<PathBuf>,
-    force: bool,
-}
-
-impl SampleFile {
-    fn new(path: &Path, force: bool) -> anyhow::Result<Self> {
-        let is_stdout = path == Path::new("-");
-        ensure!(!path.is_dir(), "{} is a folder; --output takes a file", path.display());
-        ensure!(
-            is_stdout || force || path.symlink_metadata().is_err(),
-            "{} is there already; write to another file, or replace it with --force",
-            path.display()
-        );
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let file = if is_stdout {
-            NamedTempFile::new()
-        } else {
-            NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))
-        };
-        let file = file.with_context(|| format!("{} cannot be written", path.display()))?;
-        let path = (!is_stdout).then(|| path.to_owned());
-        Ok(Self { file: BufWriter::new(file), path, force })
-    }
-
-    fn add(&mut self, items: &[SampleItem]) -> io::Result<()> {
-        for item in items {
-            serde_json::to_writer(&mut self.file, &item.value)?;
-            self.file.write_all(b"\n")?;
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> anyhow::Result<()> {
-        let mut file = self.file.into_inner().context("the sample cannot be written")?;
-        let Some(path) = self.path else {
-            file.as_file_mut().rewind()?;
-            return match io::copy(file.as_file_mut(), &mut stdout().lock()) {
-                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                    Err(error).context("the sample cannot be printed")
-                }
-                _ => Ok(()),
-            };
-        };
-        file.as_file().sync_all().context("the sample cannot be written")?;
-        let named = if self.force { file.persist(&path) } else { file.persist_noclobber(&path) };
-        named.with_context(|| format!("{} cannot be written", path.display()))?;
-        Ok(())
     }
 }

@@ -1,22 +1,26 @@
 //! A random sample of a live container, within a bound of request units.
 //!
+//! The store lists items in its own order: the first ones are those of a few keys. The ends of ids do not depend on
+//! that order: numbers, times and random ids have each character about equally often at their ends. The index has all
+//! ids, so the store loads the items of the sample alone, and each key has the share in it that it has in the container.
+//!
 //! 1. A quarter of the request units tries to read the whole container. If that ends, the sample is the container.
-//! 2. Otherwise the items whose ids end in certain characters are read ([`super::endings`]), in a few portions. A
-//!    portion is kept when it was read to its end, so that its share of the container is known, or dropped.
-//! 3. A page is requested while twice the dearest page so far is left, and its size is such that it takes an
+//! 2. Otherwise these items tell the characters in which ids end. The items whose ids end in a few of them are read, and
+//!    in one character less, as long as the rest of the request units pays for so many, or in one more.
+//! 3. Then those of further endings of this length are read, in a few portions. A portion is kept when it was read to
+//!    its end, so that its share of the container is known, or dropped.
+//! 4. A page is requested while twice the dearest page so far is left, and its size is such that it takes an
 //!    eighth of that; the first has one item. So the bound holds unless an item is far larger than all before it.
 
-use std::{io, time::Duration};
+use std::{collections::BTreeSet, io, time::Duration};
 
 use anyhow::{Context, bail};
 use azure_data_cosmos::{CosmosError, Query};
 use futures::TryStreamExt;
 use serde_json::Value;
+use twox_hash::XxHash64;
 
-use super::{
-    LiveContainer,
-    endings::{EndingSearch, IdEndings, MIN_ENDING_ITEMS},
-};
+use super::LiveContainer;
 use crate::{
     sample::{MAX_ITEM_BYTES, SampleItem},
     words::{count, float},
@@ -39,6 +43,9 @@ const ATTEMPT_DIVISOR: f64 = 4.0;
 /// The divisor of the bound for the smallest rest with which the sample continues.
 const MIN_LEFT_DIVISOR: f64 = 20.0;
 
+const FIRST_ENDING_LENGTH: u32 = 4;
+const MAX_ENDING_LENGTH: u32 = 12;
+const MAX_ENDINGS: u64 = 64;
 const PORTIONS: usize = 4;
 
 /// Attempts of a portion that the service throttles, after those of the SDK, and the first pause.
@@ -121,50 +128,56 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
             (self.drawn.share, self.drawn.is_complete) = (1.0, true);
             return self.take(start);
         }
-        let mut endings = IdEndings::default();
         let ids = start.items.iter().filter_map(|item| item.value.get("id")?.as_str());
-        ids.for_each(|id| endings.see(id));
+        let letters: BTreeSet<char> = ids.filter_map(|id| id.chars().next_back()).collect();
+        let letters: Vec<char> = letters.into_iter().collect();
         drop(start);
-        if !endings.tell() {
+        if letters.len() < 2 {
             bail!(
                 "the ids end in the same character, so items cannot be drawn at random by the ends of their ids; \
                  raise --max-request-units to read the whole container"
             );
         }
-        let (length, n) = self.search(&endings).await?;
-        let some = endings.some(length, n, self.seed);
-        for endings_of_portion in some.chunks(some.len().div_ceil(PORTIONS)) {
+        let (length, first) = self.first_ending(&letters).await?;
+        let n_endings = (letters.len() as u64).saturating_pow(length);
+        let of_ending = (first.items.len() as u64).max(1);
+        self.drawn.share = 1.0 / float(n_endings);
+        self.take(first)?;
+        let more = (self.affordable() / of_ending).min(MAX_ENDINGS).min(n_endings - 1);
+        let more = endings(&letters, length, more + 1, self.seed).split_off(1);
+        for endings in more.chunks(more.len().div_ceil(PORTIONS).max(1)) {
             if !self.goes_on() {
                 break;
             }
-            let query = query_of(endings_of_portion)?;
-            let portion = self.portion(&query, self.left(), u64::MAX).await?;
+            let portion = self.portion(&query_of(endings)?, self.left(), u64::MAX).await?;
             if !portion.is_whole {
                 break;
             }
-            self.drawn.share +=
-                float(endings_of_portion.len() as u64) / float(endings.count(length));
+            self.drawn.share += float(endings.len() as u64) / float(n_endings);
             self.take(portion)?;
         }
         Ok(())
     }
 
-    /// Returns the length and the number of endings that find as many items as most of the remaining request units
-    /// pay for.
-    async fn search(&mut self, endings: &IdEndings) -> anyhow::Result<(u32, u64)> {
-        let mut search = EndingSearch::new();
-        loop {
-            let wanted = self.affordable();
-            if wanted < MIN_ENDING_ITEMS || !self.goes_on() {
-                bail!("the request units are too few for a sample; raise --max-request-units");
-            }
-            let query = query_of(&endings.some(search.length, 1, self.seed))?;
-            let found = self.portion(&query, self.left() / ATTEMPT_DIVISOR, wanted).await?;
-            let found = if found.is_whole { found.items.len() as u64 } else { wanted };
-            if let Some(endings) = search.next(endings, found, wanted) {
-                return Ok(endings);
+    /// Returns the length of an ending that finds many items, but not more than the request units pay for, and these
+    /// items.
+    async fn first_ending(&mut self, letters: &[char]) -> anyhow::Result<(u32, SamplePortion)> {
+        let mut length = FIRST_ENDING_LENGTH;
+        let mut is_longer = false;
+        while self.goes_on() && length <= MAX_ENDING_LENGTH {
+            let query = query_of(&endings(letters, length, 1, self.seed))?;
+            let portion = self.portion(&query, self.left() / ATTEMPT_DIVISOR, u64::MAX).await?;
+            let of_shorter = portion.items.len() * letters.len();
+            if !portion.is_whole {
+                is_longer = true;
+                length += 1;
+            } else if is_longer || length == 1 || of_shorter as u64 > self.affordable() {
+                return Ok((length, portion));
+            } else {
+                length -= 1;
             }
         }
+        bail!("the request units are too few for a sample; raise --max-request-units")
     }
 
     /// Reads a portion of at most so many request units and items. The service may throttle it, and split its
@@ -255,6 +268,27 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
     fn affordable(&self) -> u64 {
         count(self.left() * 0.75 * self.read.0 / self.read.1.max(1.0))
     }
+}
+
+/// Returns `n` different endings of this length, the same for each seed. Fewer of them are the first of more.
+fn endings(letters: &[char], length: u32, n: u64, seed: u64) -> Vec<String> {
+    let mut endings: Vec<String> = Vec::new();
+    for number in 0_u64.. {
+        if endings.len() as u64 >= n {
+            break;
+        }
+        let mut hash = XxHash64::oneshot(seed, &number.to_le_bytes());
+        let mut ending = String::new();
+        for _ in 0..length {
+            let at = usize::try_from(hash % letters.len() as u64).unwrap_or_default();
+            ending.push(letters[at]);
+            hash /= letters.len() as u64;
+        }
+        if !endings.contains(&ending) {
+            endings.push(ending);
+        }
+    }
+    endings
 }
 
 fn query_of(endings: &[String]) -> azure_data_cosmos::Result<Query> {

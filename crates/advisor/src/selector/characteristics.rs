@@ -2,77 +2,72 @@
 
 use anyhow::{anyhow, ensure};
 use cosmos_model::partitioning::path::PropertyPath;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::checks::PARTITION_REQUEST_UNITS;
 
 /// The characteristics. All are optional; the file refuses names that it does not know.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct DataCharacteristics {
-    pub(crate) volume: DataVolume,
-    pub(crate) load: DataLoad,
-    pub(crate) access: DataAccess,
-    pub(crate) tenants: DataTenants,
-    pub(crate) paths: KeyPaths,
+    pub(super) volume: DataVolume,
+    pub(super) load: DataLoad,
+    pub(super) access: DataAccess,
+    pub(super) tenants: DataTenants,
+    pub(super) paths: KeyPaths,
 }
 
 /// The volume of the data, at the end of the time for which the key is to last.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct DataVolume {
-    pub(crate) items: Option<u64>,
-    pub(crate) gigabytes: Option<f64>,
-    pub(crate) items_per_entity_per_day: Option<f64>,
+pub(super) struct DataVolume {
+    pub(super) items: Option<u64>,
+    pub(super) gigabytes: Option<f64>,
+    pub(super) items_per_entity_per_day: Option<f64>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct DataLoad {
-    pub(crate) writes_per_second: Option<f64>,
+pub(super) struct DataLoad {
+    writes_per_second: Option<f64>,
     /// The guide's `HighWriteVolume`, where the number is not known.
-    pub(crate) high_write_volume: Option<bool>,
-    /// Many queries: the guide's "High Query Load".
-    pub(crate) high_query_load: Option<bool>,
+    high_write_volume: Option<bool>,
+    pub(super) high_query_load: Option<bool>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct DataAccess {
+pub(super) struct DataAccess {
     /// Most requests ask for recent items or for a time: the guide's `TemporalAccess`.
-    pub(crate) temporal: Option<bool>,
+    pub(super) temporal: Option<bool>,
     /// Each entity is asked for as often as any other: the guide's `UniformAccess`.
-    pub(crate) uniform: Option<bool>,
-    pub(crate) by_id_only: Option<bool>,
-    pub(crate) analytics_and_real_time: Option<bool>,
-    pub(crate) independent_periods: Option<bool>,
+    pub(super) uniform: Option<bool>,
+    pub(super) by_id_only: Option<bool>,
+    pub(super) analytics_and_real_time: Option<bool>,
+    pub(super) independent_periods: Option<bool>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct DataTenants {
+pub(super) struct DataTenants {
     /// The number of organizations. None, or 0, means that the data is not shared.
-    pub(crate) count: Option<u64>,
-    pub(crate) largest_gigabytes: Option<f64>,
+    pub(super) count: Option<u64>,
+    pub(super) largest_gigabytes: Option<f64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct KeyPaths {
-    pub(crate) id: PropertyPath,
-    pub(crate) entity: Option<PropertyPath>,
-    pub(crate) time: PropertyPath,
-    pub(crate) tenant: PropertyPath,
+pub(super) struct KeyPaths {
+    pub(super) id: PropertyPath,
+    pub(super) entity: Option<PropertyPath>,
+    pub(super) time: PropertyPath,
+    pub(super) tenant: PropertyPath,
 }
 
 impl Default for KeyPaths {
     fn default() -> Self {
-        Self {
-            id: PropertyPath::from_name("id"),
-            entity: None,
-            time: PropertyPath::from_name("createdAt"),
-            tenant: PropertyPath::from_name("tenantId"),
-        }
+        let [id, time, tenant] = ["id", "createdAt", "tenantId"].map(PropertyPath::from_name);
+        Self { id, entity: None, time, tenant }
     }
 }
 
@@ -108,12 +103,8 @@ impl DataCharacteristics {
 
     /// Returns true where the writes of the busiest time would take half of the request units of one logical
     /// partition, or where the file says so.
-    pub(super) fn writes_heavily(&self) -> Option<bool> {
+    pub(super) fn writes_heavily(&self) -> bool {
         let takes = |writes: f64| writes * WRITE_REQUEST_UNITS >= PARTITION_REQUEST_UNITS / 2.0;
-        self.load.high_write_volume.or(self.load.writes_per_second.map(takes))
-    }
-
-    pub(super) fn is_shared(&self) -> bool {
-        self.tenants.count.is_some_and(|count| count > 0)
+        self.load.high_write_volume.or(self.load.writes_per_second.map(takes)) == Some(true)
     }
 }

@@ -54,7 +54,6 @@ fn a_unique_value_gets_a_unique_key_or_a_reservation() {
     let folder = posts();
     let cases = [
         ("/userId,/content", "/userId", json!([{"paths": ["/content"]}]), "cannot be changed"),
-        ("/content", "/userId", Value::Null, "Reserve it: a container by the value"),
         ("/content", "/userId", Value::Null, "990 RU a day for the creates"),
         ("/userId,/id", "/userId", Value::Null, "is unique by itself"),
         // The key is made of unique properties only.
@@ -63,13 +62,6 @@ fn a_unique_value_gets_a_unique_key_or_a_reservation() {
             "/userId+/createdAt by month",
             json!([{"paths": ["/userId", "/createdAt"]}]),
             "A second write of them is a 409",
-        ),
-        // The class depends on the tag, too.
-        (
-            "/userId,/createdAt",
-            "/userId+/createdAt by month; by day where /tag is tag-1 since 2026-06-01",
-            Value::Null,
-            "Reserve it",
         ),
     ];
     for (unique, key, keys, sentence) in cases {

@@ -21,7 +21,4 @@ fn a_description_gets_a_key_with_its_reasons_as_text_and_as_json() {
     let output = folder.advise(&["--characteristics", "posts.toml", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&output.out).unwrap();
     assert_eq!(json["key"]["strategy"], "/userId+/createdAt by month");
-    assert_eq!(json["key"]["kind"], "hybrid");
-    assert_eq!(json["containers"]["architecture"], "single");
-    assert_eq!(json["changes"][0]["if"], "each request knew the id of its item");
 }

@@ -29,24 +29,16 @@ fn the_key_that_requests_name_is_proposed_and_is_the_best() {
     assert_eq!(strategies.len(), 12);
     // Each kind of the guide's matrix has a candidate.
     for part in ["+", ",", " by month", " buckets"] {
-        assert!(
-            strategies.iter().any(|strategy| strategy.contains(part)),
-            "{part}: {strategies:?}"
-        );
+        let has_part = strategies.iter().any(|strategy| strategy.contains(part));
+        assert!(has_part, "{part}: {strategies:?}");
     }
 }
 
 #[test]
 fn the_definition_is_an_entry_of_containers_json_that_is_read_again() {
     let folder = posts();
-    let advice = large(&folder, &["--candidate", "/userId+/createdAt by month"]);
-    let entry = &advice["container"]["entry"];
-    assert_eq!(entry["id"], "posts");
-    assert_eq!(entry["partitionKey"]["paths"][0], "/partitionKey");
-    assert_eq!(advice["container"]["computed"][0]["madeOf"], "/userId+/createdAt by month");
     let advice = large(&folder, &["--candidate", "/tag,/userId"]);
     let entry = &advice["container"]["entry"];
-    assert_eq!(entry["partitionKey"]["kind"], "MultiHash");
     let folder = folder.with("containers.json", &format!("{{\"containers\": [{entry}]}}"));
     let file = ["--containers", "containers.json", "--candidate", "/userId"];
     let advice = large(&folder, &file);
@@ -105,12 +97,9 @@ fn a_sample_that_is_too_small_to_decide_is_exit_code_3() {
 
 #[test]
 fn a_key_whose_transactions_span_partitions_comes_last() {
-    let requests = format!(
-        "{}{}\n",
-        REQUESTS,
-        r#"{"kind": "like", "operation": "transaction", "filters": {"/userId": "?"}, "writes": [{"operation": "replace"}, {"operation": "create"}], "frequency": {"perDay": 1}}"#
-    );
-    let folder = posts().with("requests.jsonl", &requests);
+    let like = json!({"kind": "like", "operation": "transaction", "filters": {"/userId": "?"},
+        "writes": [{"operation": "replace"}, {"operation": "create"}], "frequency": {"perDay": 1}});
+    let folder = posts().with("requests.jsonl", &format!("{REQUESTS}{like}\n"));
     let advice = large(&folder, &["--candidate", "/id", "--candidate", "/userId"]);
     assert_eq!(strategies(&advice), ["/userId", "/id"]);
     assert_eq!(advice["ranked"][1]["works"], false);
@@ -130,18 +119,6 @@ fn without_requests_risks_are_ranked_and_the_rest_is_called_unknown() {
     assert!(!output.out.contains("Requests with"), "{}", output.out);
 }
 
-/// The items of a sorted file differ from its start to its end: all of it is looked at.
-#[test]
-fn a_property_that_only_later_items_have_is_proposed_too() {
-    let mut lines: Vec<_> = items().lines().map(str::to_owned).collect();
-    lines.sort_by_key(|line| line.split("\"tag\":").nth(1).map(str::to_owned));
-    let folder = posts().with("items.jsonl", &(lines.join("\n") + "\n"));
-    let tags = large(&folder, &["--candidate", "/tag"]);
-    assert_eq!(tags["ranked"][0]["report"]["cardinality"]["value"], 10.0);
-    let proposed = large(&folder, &[]);
-    assert!(strategies(&proposed).iter().any(|strategy| strategy.contains("/tag")));
-}
-
 #[test]
 fn several_files_and_stdin_are_one_sample() {
     let folder =
@@ -149,18 +126,13 @@ fn several_files_and_stdin_are_one_sample() {
     let both = ["--items", "items.jsonl", "--items", "more.jsonl", "--candidate", "/userId"];
     assert_eq!(advice(&folder, &both)["items"], 1_601);
     // An export as an array, in any layout, and compressed.
-    let lines = folder.read("more.jsonl");
-    let indented = format!("\u{feff} [\n  {}\n]", lines.replace(',', ",\n"));
-    for (array, n) in [(format!("[\n{lines},{lines}]\n"), 2), (indented, 1)] {
-        std::fs::write(folder.path("array.json"), array).unwrap();
-        assert_eq!(advice(&folder, &["--items", "array.json", "--candidate", "/tag"])["items"], n);
-        let gzip =
-            Command::new("gzip").args(["-f", "array.json"]).current_dir(folder.path("")).status();
-        assert!(gzip.unwrap().success());
-        assert_eq!(
-            advice(&folder, &["--items", "array.json.gz", "--candidate", "/tag"])["items"],
-            n
-        );
+    let lines = folder.read("more.jsonl").replace(',', ",\n");
+    let folder = folder.with("array.json", &format!("\u{feff} [\n  {lines},{lines}\n]"));
+    let gzip =
+        Command::new("gzip").args(["-k", "array.json"]).current_dir(folder.path("")).status();
+    assert!(gzip.unwrap().success());
+    for name in ["array.json", "array.json.gz"] {
+        assert_eq!(advice(&folder, &["--items", name, "--candidate", "/tag"])["items"], 2);
     }
     let file = std::fs::File::open(folder.path("items.jsonl")).unwrap();
     let mut cat = Command::new("cat").stdin(file).stdout(Stdio::piped()).spawn().unwrap();

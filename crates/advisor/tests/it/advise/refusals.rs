@@ -26,15 +26,11 @@ fn each_wrong_input_is_exit_code_2_and_a_sentence() {
         ("", &["--items"][..]),
         ("--items none.jsonl", &["none.jsonl cannot be read"]),
         ("--characteristics wrong.toml", &["wrong.toml", "line 2", "`items`", "[access]"]),
-        ("--characteristics none.toml", &["none.toml cannot be read"]),
         ("--items broken.jsonl --candidate /id", &["broken.jsonl", "line 2"]),
         ("--items large.jsonl --candidate /id", &["line 2: the item has 2097172 bytes"]),
         ("--items list.jsonl --candidate /id", &["item 1", "a JSON object"]),
         ("--items empty.jsonl --candidate /id", &["has no items"]),
         ("--items flat.jsonl", &["name one by --candidate"]),
-        // The same holds where keys are proposed.
-        ("--items list.jsonl", &["item 1", "a JSON object"]),
-        ("--items empty.jsonl", &["has no items"]),
         ("--items .", &["cannot be read"]),
         ("--items half.json", &["half.json", "its array does not end"]),
         ("--items items.zst", &["items.zst", "Zstandard", "`zstd -d FILE`"]),
@@ -44,7 +40,6 @@ fn each_wrong_input_is_exit_code_2_and_a_sentence() {
     }
     for (line, with) in [
         ("--candidate userId", &["begin with /"][..]),
-        ("--requests none.jsonl", &["none.jsonl cannot be read"]),
         ("--requests empty.jsonl", &["has no request", "\"perDay\""]),
         ("--traffic table.csv", &["table.csv", "columns a, b"]),
         ("--traffic windows.csv", &["windows.csv", "`iconv -f UTF-16"]),
@@ -52,22 +47,16 @@ fn each_wrong_input_is_exit_code_2_and_a_sentence() {
         ("--traffic row.csv", &["row.csv: is not UTF-8", "record 2", "`iconv -f WINDOWS-1252"]),
         ("--traffic comma.csv", &["comma.csv: RequestCharge such as 0.000"]),
         ("--containers items.jsonl --container posts", &["infra/containers.json"]),
-        ("--containers items.jsonl", &["--container"]),
         // The number of items that a value finds depends on the draw, and so does the key.
         ("--items-in-container 4000", &["say by --sampled how the file was drawn"]),
         ("--items-in-container 4000 --sampled keys", &["give the key by --current"]),
         ("--items-in-container 4000 --sampled some", &["write items, keys, or the key of which"]),
         ("--items-in-container 1599 --sampled items", &["less than the 1600 items of the sample"]),
         ("--items-per-day NaN", &["--items-per-day"]),
-        ("--items-per-day=-5", &["--items-per-day"]),
-        ("--items-per-day many", &["--items-per-day"]),
-        ("--items-in-container 0", &["--items-in-container"]),
         ("--traffic items.jsonl --days 0", &["--days"]),
     ] {
         folder.refused(&format!("--items items.jsonl {line}"), with);
     }
-    let by_hour = folder.advise(&["--items", "items.jsonl", "--candidate", "/a by hour"]);
-    assert!(by_hour.code == 2 && by_hour.err.contains("by day"), "{}", by_hour.err);
 }
 
 #[test]
@@ -82,29 +71,21 @@ fn a_request_without_a_meaning_or_with_two_is_refused() {
         request.to_string()
     };
     let writes = |writes: Value| of("transaction", json!({"writes": writes}));
-    let backwards = &["/createdAt: `from` is not before `to`"][..];
     for (line, with) in [
         (of("query", json!({"filter": {}})), &["unknown field `filter`", "`filters`"][..]),
         (of("query", json!({"frequency": {"perDay": -1}})), &["from 0 on"]),
         (query("\"/tag\": \"a\", \"/tag\": \"?\""), &["/tag has two filters", "from"]),
         (query("\"/tag\": \"a\", \"/\\\"tag\\\"\": \"?\""), &["/tag has two filters"]),
         (
-            writes(json!([{"operation": "create", "filters": {"/tag": 1, "/tog": 2}}]))
-                .replace("tog", "tag"),
-            &["/tag has two filters"],
-        ),
-        (
-            query("\"/createdAt\": {\"last\": \"1 day\"}, \"/id\": {\"last\": \"2 days\"}"),
+            query(r#""/createdAt": {"last": "1 day"}, "/id": {"last": "2 days"}"#),
             &["one property may have a `last`"],
         ),
-        (range(r#"{"from": "2026-06-01", "to": "2026-05-01"}"#), backwards),
-        (range(r#"{"from": 3, "to": 3}"#), backwards),
+        (range(r#"{"from": "2026-06-01", "to": "2026-05-01"}"#), &["/createdAt: `from` is not"]),
         (range(r#"{"from": 3, "to": "4"}"#), &["two texts, or two numbers"]),
         (range("{}"), &["`from`, `to`, or both"]),
         (range("[]"), &["an empty list finds nothing"]),
         (range(r#"{"last": "a while"}"#), &["such as \"30 days\""]),
         (range(r#"{"since": 1}"#), &["a list of values, or"]),
-        (query("\"at\": \"?\""), &["begin with /"]),
         (of("scan", json!({})), &["unknown variant `scan`"]),
         (of("query", json!({"orderBy": "newest"})), &["/createdAt desc"]),
         (
@@ -113,10 +94,8 @@ fn a_request_without_a_meaning_or_with_two_is_refused() {
         ),
         (writes(json!([{"operation": "create", "items": 0}])), &["1 or more"]),
         (writes(json!([{"operation": "query"}])), &["a request of its own"]),
-        (writes(json!([{"operation": "transaction"}])), &["a request of its own"]),
         (of("read", json!({"set": ["/tag"]})), &["`set`"]),
         (of("create", json!({"limit": 5})), &["only a query has `limit`"]),
-        (of("patch", json!({"orderBy": "/tag"})), &["only a query has"]),
         (of("query", json!({"limit": 0})), &["`limit` is 1 or more"]),
         (of("query", json!({"writes": [{"operation": "create"}]})), &["only a transaction"]),
     ] {

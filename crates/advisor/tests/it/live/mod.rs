@@ -1,14 +1,13 @@
 //! `tributary-partition sample` and `monitor`: an account of the local endpoint with the container `orders`.
 
-use std::{collections::BTreeMap, fs};
+use std::fs;
 
 use azure_data_cosmos::{ContainerClient, PartitionKey, models::PartitionKeyValue};
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use tokio::process::Command;
-use tributary_local::{
-    chaos::Chaos,
-    cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
+use tributary_local::cosmos::{
+    ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer,
 };
 
 use crate::support::{CommandOutput, Folder, random};
@@ -43,16 +42,8 @@ fn order(n: u64, customer: &str) -> Value {
 
 impl ContainerWorld {
     async fn new(orders: Vec<Value>) -> Self {
-        Self::with(orders, None).await
-    }
-
-    async fn with(orders: Vec<Value>, chaos: Option<Chaos>) -> Self {
-        let options = EndpointOptions {
-            partitions: 3,
-            keep_requests: true,
-            chaos,
-            ..EndpointOptions::default()
-        };
+        let options =
+            EndpointOptions { partitions: 3, keep_requests: true, ..EndpointOptions::default() };
         let endpoint = CosmosEndpoint::new(options).unwrap();
         let key = json!({"paths": ["/customerId"], "kind": "Hash", "version": 2});
         let containers = json!({"containers": [{"id": "orders", "partitionKey": key}]});
@@ -60,18 +51,15 @@ impl ContainerWorld {
         endpoint.provision("tributary", &containers).await.unwrap();
         let server = endpoint.serve(0).await.unwrap();
         let world = Self { server, endpoint, folder: Folder::new() };
-        let container = world.container().await;
+        let client = world.endpoint.client().await.unwrap();
+        let container = client.database_client("tributary").container_client("orders", None).await;
+        let container = container.unwrap();
         stream::iter(orders)
             .map(|item| put(&container, item))
             .buffer_unordered(16)
             .collect::<()>()
             .await;
         world
-    }
-
-    async fn container(&self) -> ContainerClient {
-        let client = self.endpoint.client().await.unwrap();
-        client.database_client("tributary").container_client("orders", None).await.unwrap()
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -106,12 +94,6 @@ impl ContainerWorld {
         answers.map(|answer| answer.request_units).sum()
     }
 
-    /// Returns the arguments of the `advise` that the output of a sample names.
-    fn next(output: &CommandOutput) -> Vec<String> {
-        let line =
-            output.out.lines().find(|line| line.contains("tributary-partition advise")).unwrap();
-        line.split_whitespace().skip(1).map(str::to_owned).collect()
-    }
 }
 
 async fn put(container: &ContainerClient, item: Value) {
@@ -124,17 +106,7 @@ async fn put(container: &ContainerClient, item: Value) {
         _ => PartitionKeyValue::UNDEFINED,
     });
     let id = item["id"].as_str().unwrap().to_owned();
-    // A partition that splits refuses it for a moment.
-    while container.create_item(key.clone(), &id, &item, None).await.is_err() {}
-}
-
-/// Returns the number of items of each customer.
-fn by_customer(items: &[Value]) -> BTreeMap<String, usize> {
-    let mut found = BTreeMap::new();
-    for item in items {
-        *found.entry(item["customerId"].to_string()).or_default() += 1;
-    }
-    found
+    container.create_item(key, &id, &item, None).await.unwrap();
 }
 
 /// Returns the number after a word of the output.

@@ -59,16 +59,6 @@ impl ValidationWorld {
 
 #[test]
 fn a_tenth_and_any_order_give_the_key_of_the_whole_at_about_its_cost() {
-    let orders = world(|n| {
-        let customer = format!("c-{}", below(n, 1, 1_500));
-        json!({"id": format!("order-{n}"), "customerId": customer, "status": below(n, 2, 4),
-            "createdAt": at(n), "x": "p".repeat(400)})
-    })
-    .time("/createdAt")
-    .with(read(by(&["/id", "/customerId"]), 400_000))
-    .with(page("of a customer", by(&["/customerId"]), "/createdAt desc", 300_000))
-    .with(query("by status", json!({"/status": 1, "/createdAt": {"last": "1 day"}}), 20))
-    .with(create(50_000));
     let documents = world(|n| {
         let user = format!("u-{}", below(n, 7, 4_000));
         json!({"id": format!("doc-{n}"), "tenantId": format!("t-{}", skewed(n, 6, 60)), "userId": user,
@@ -90,7 +80,6 @@ fn a_tenth_and_any_order_give_the_key_of_the_whole_at_about_its_cost() {
         "writes": [{"operation": "create"}, {"operation": "replace"}], "frequency": {"perDay": 300_000}}))
     .with(query("of a user", by(&["/userId"]), 500));
     for (mut world, candidates) in [
-        (orders, "/customerId|/id|/status|/createdAt by day|/customerId,/id|/id in 100 buckets"),
         (documents, "/tenantId|/tenantId,/userId|/userId|/tenantId,/id|/id"),
         (carts, "/cartId|/userId|/id|/userId,/cartId|/cartId in 100 buckets"),
     ] {
