@@ -33,7 +33,6 @@ use unique::UniquenessPlan;
 
 const SAME_COST_FACTOR: f64 = 1.05;
 
-/// The answer to a sample, its requests and the candidates.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Advice {
     pub(crate) items: u64,
@@ -43,18 +42,15 @@ pub(crate) struct Advice {
     pub(crate) certainty: Option<RankCertainty>,
     pub(crate) why: Vec<String>,
     pub(crate) alternatives: Vec<SecondCopy>,
-    /// The load of the container with the best key, where frequencies are known.
     pub(crate) load: Option<ContainerLoad>,
     pub(crate) unique: Vec<UniquenessPlan>,
     pub(crate) container: ContainerDefinition,
-    /// The change of the container to the best key, where it has another.
     pub(crate) change: Option<KeyChange>,
     pub(crate) unknown: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) traffic: Option<TrafficSummary>,
 }
 
-/// The facts about a container that advice is given for, beside its items.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AdviceQuestion {
     pub(crate) requests: Vec<RequestKind>,
@@ -118,7 +114,6 @@ impl Advice {
         })
     }
 
-    /// Returns false when the items are a sample that is too small to choose the key.
     pub(crate) fn is_decided(&self) -> bool {
         self.certainty.as_ref().is_none_or(|certainty| certainty.cheaper.is_none())
     }

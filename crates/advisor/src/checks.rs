@@ -27,7 +27,6 @@ const TRANSACTIONS: &str =
     "service limit, https://learn.microsoft.com/azure/cosmos-db/nosql/transactional-batch";
 const SERVICE: &str = "service, https://learn.microsoft.com/azure/cosmos-db/partitioning-overview";
 
-/// A check: the code of its findings, the threshold of a measured number, and the source of the threshold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyCheck {
     pub(crate) code: &'static str,
@@ -46,25 +45,17 @@ impl KeyCheck {
     }
 }
 
-/// The number of keys.
 pub(crate) const LOW_CARDINALITY: KeyCheck = check("low-cardinality", 100.0, CHECKLIST);
-/// The share of the writes of a window, or of the request units.
 pub(crate) const HOT_PARTITION: KeyCheck = check("hot-partition", 0.8, ALERTS);
-/// The items of a partition.
 pub(crate) const HYPERFRAGMENTATION: KeyCheck =
     check("hyperfragmentation", 2.0, "guide, Anti-Patterns 1, Hyperfragmentation");
 pub(crate) const CHANGING_KEY: KeyCheck =
     check("changing-key", 0.0, "guide, Anti-Patterns 4, Frequently Changing Partition Keys");
-/// The Gini coefficient.
 pub(crate) const SKEWED_DISTRIBUTION: KeyCheck = check("skewed-distribution", 0.7, ALERTS);
 pub(crate) const SKEWED_REQUESTS: KeyCheck = check("skewed-requests", 0.7, ALERTS);
-/// The share of requests that name the key.
 pub(crate) const NOT_ALIGNED: KeyCheck = check("not-aligned", 0.8, CHECKLIST);
-/// The share of the queries.
 pub(crate) const CROSS_PARTITION_QUERIES: KeyCheck = check("cross-partition-queries", 0.5, ALERTS);
-/// Bytes.
 pub(crate) const LARGE_PARTITION: KeyCheck = check("large-partition", 15.0 * GB, ALERTS);
-/// Request units a second.
 pub(crate) const THROUGHPUT_LIMIT: KeyCheck =
     check("throughput-limit", PARTITION_REQUEST_UNITS, LIMITS);
 pub(crate) const SPANNING_TRANSACTION: KeyCheck = check("spanning-transaction", 0.0, TRANSACTIONS);

@@ -29,7 +29,6 @@ pub(crate) struct SampleCounts {
     pub(crate) options: ValidationOptions,
     pub(crate) time: PropertyPath,
     pub(crate) n_items: u64,
-    /// The half of the items that is counted; all are without one.
     half: Option<u64>,
     n_seen: u64,
 }
@@ -42,11 +41,9 @@ pub(crate) struct PreparedItem<'a> {
     /// A hash that decides whether the item is among those that stand for all: of its id and time, so that
     /// the order of the items has no effect; of its number where it has no id.
     pub(crate) draw: u64,
-    /// The time of creation, in seconds since 1970.
     pub(crate) time: Option<i64>,
     /// A hash that items share that were drawn together.
     pub(crate) cluster: u32,
-    /// The half of the sample that it is in, 0 or 1. Items that were drawn together are in the same half.
     half: u64,
     pub(crate) read: f64,
     /// Request units of its write without the index.

@@ -103,18 +103,5 @@ mod tests {
                 prop_assert!(points[1].1 <= points[1].0 + 1e-9);
             }
         }
-
-        #[test]
-        fn keys_that_a_row_stands_for_count_as_rows(
-            values in prop::collection::vec((0.0..1e6_f64, 1..4_u32), 1..50),
-        ) {
-            let rows: Vec<_> = values.iter().map(|&(value, n)| (value, f64::from(n))).collect();
-            let each: Vec<_> =
-                values.iter().flat_map(|&(value, n)| vec![(value, 1.0); n as usize]).collect();
-            let rows = from_values(&rows);
-            let each = from_values(&each);
-            prop_assert!((rows.gini - each.gini).abs() < 1e-6);
-            prop_assert!((rows.mean - each.mean).abs() <= 1e-9 * each.mean.max(1.0));
-        }
     }
 }

@@ -65,7 +65,6 @@ impl<'a> ContainerModel<'a> {
         Self { kinds, options, time, n_items, draw }
     }
 
-    /// Returns the growth of the container in items a day, where it is known: creates less deletes.
     pub(crate) fn items_per_day(&self) -> Option<f64> {
         let change = |step: &TransactionStep| match step.operation {
             RequestOperation::Create => f64::from(step.items),
@@ -123,7 +122,6 @@ pub(crate) fn estimate(candidate: &CandidateCounts, model: &ContainerModel<'_>) 
     estimates
 }
 
-/// Returns the number of physical partitions, and the costs of the requests in them.
 fn costs(
     candidate: &CandidateCounts,
     partitions: &Population<'_>,

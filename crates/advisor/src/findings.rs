@@ -20,7 +20,6 @@ use crate::{
     words::{counted, float, percent, whole},
 };
 
-/// Returns the estimates of each candidate, in their order, with its anti-patterns and failed checks.
 pub(crate) fn reports(counts: &SampleCounts) -> Vec<CandidateReport> {
     let model = ContainerModel::new(counts);
     let report = |candidate| {

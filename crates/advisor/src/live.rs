@@ -57,7 +57,6 @@ impl LiveContainer {
         Ok(Self { client, key })
     }
 
-    /// Queries all physical partitions, with low priority where the account has priorities.
     async fn pages(
         &self,
         query: Query,

@@ -44,12 +44,9 @@ pub(crate) struct PartitionMetrics {
     pub(crate) items: u64,
     pub(crate) items_in_container: u64,
     pub(crate) partitions: EstimatedNumber,
-    /// The mean size of a logical partition, in bytes as JSON.
     pub(crate) average_partition_size: f64,
     pub(crate) largest_partitions: Vec<PartitionSize>,
-    /// Logical partitions that use the most request units, the hottest first. Empty without measurements.
     pub(crate) hot_partitions: Vec<HotPartition>,
-    /// The share of queries that go to several partitions. `None` where nothing tells.
     pub(crate) cross_partition_query_rate: Option<f64>,
     pub(crate) skew: PartitionSkew,
     pub(crate) measured: Option<PartitionUse>,
@@ -70,7 +67,6 @@ pub(crate) struct HotPartition {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PartitionSize {
     pub(crate) key: String,
-    /// Bytes of its items as JSON in the container, or the store's own size.
     pub(crate) bytes: f64,
     pub(crate) is_of_the_store: bool,
 }

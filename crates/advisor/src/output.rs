@@ -56,7 +56,6 @@ pub(crate) fn text(sections: &[Section]) -> String {
     text
 }
 
-/// Returns sections as an HTML page that needs nothing from elsewhere.
 pub(crate) fn html(title: &str, sections: &[Section]) -> String {
     let title = escape(title);
     let mut page = format!(
@@ -91,7 +90,6 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Creates a table with heads such as `KEY | SIZE`.
     pub(crate) fn new(heads: &str) -> Self {
         Self { heads: heads.split(" | ").map(str::to_owned).collect(), rows: Vec::new() }
     }

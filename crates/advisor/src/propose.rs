@@ -75,7 +75,6 @@ pub(crate) fn part_of_file(file: &mut File) -> io::Result<Vec<SampleItem>> {
     Ok(part.into_iter().step_by(step).collect())
 }
 
-/// Returns the best candidates for a part of the sample, the best of each kind first.
 pub(crate) fn propose(
     items: &[SampleItem],
     requests: &[RequestKind],

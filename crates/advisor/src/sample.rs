@@ -18,7 +18,6 @@ pub(crate) const MAX_ITEM_BYTES: usize = 2 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct SampleItem {
     pub(crate) value: Value,
-    /// Its size as JSON without white space, in bytes.
     pub(crate) bytes: usize,
 }
 

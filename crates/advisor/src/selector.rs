@@ -46,7 +46,6 @@ pub(crate) struct StrategySelection {
 
 #[derive(Debug, Serialize)]
 pub(crate) struct KeyDecision {
-    /// The guide's name of the strategy.
     pub(crate) kind: &'static str,
     pub(crate) strategy: KeyStrategy,
     pub(crate) reasons: Vec<String>,
@@ -90,7 +89,6 @@ impl StrategySelection {
 
 type Decision = (&'static str, String, Vec<String>);
 
-/// Returns the kind of the key, its notation and the reasons.
 fn key(c: &DataCharacteristics) -> Decision {
     let paths = &c.paths;
     let of_entity_or_id = paths.entity.as_ref().unwrap_or(&paths.id);

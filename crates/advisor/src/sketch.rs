@@ -77,7 +77,6 @@ pub(crate) struct KeyRow<'a> {
     pub(crate) bytes: f64,
     /// Its items by time. `None` for a key that only the sketch of frequent items has.
     pub(crate) slots: Option<&'a TimeSlots>,
-    /// The number of keys that this row stands for.
     pub(crate) keys: f64,
     /// The number of clusters of its items, estimated from the part in the cluster of the first.
     pub(crate) clusters: f64,

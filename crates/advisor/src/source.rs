@@ -17,7 +17,6 @@ const UNREAD_FORMATS: [(&[u8], &str, &str); 4] = [
     (b"\xFE\xFF", "UTF-16", "iconv -f UTF-16 -t UTF-8 FILE > UTF8_FILE"),
 ];
 
-/// Returns the text of a file without gzip and byte-order mark.
 pub(crate) fn text<'a>(mut from: impl BufRead + 'a) -> anyhow::Result<Box<dyn BufRead + 'a>> {
     let is_gzip = from.fill_buf().context("cannot be read")?.starts_with(b"\x1F\x8B");
     let mut text: Box<dyn BufRead + 'a> =

@@ -43,7 +43,6 @@ pub(crate) struct Traffic {
     unread_times: (u64, String),
     span: Option<(OffsetDateTime, OffsetDateTime)>,
     days: BTreeSet<Date>,
-    /// True when a time is not the start of a day.
     has_hours: bool,
     tables: TrafficTables,
 }
@@ -77,10 +76,8 @@ pub(crate) struct PartitionUse {
     pub(crate) request_units: f64,
     /// Used logical partitions; by the handler's lines, the most of a minute.
     pub(crate) partitions: f64,
-    /// The Gini coefficient of the request units of the partitions.
     pub(crate) gini: Option<f64>,
     pub(crate) queries: f64,
-    /// Queries of several partitions.
     pub(crate) cross_partition_queries: f64,
     pub(crate) throttled: f64,
     #[serde(skip)]
@@ -184,26 +181,23 @@ impl Traffic {
         let measured = self.partition_use().unwrap_or_default();
         if let Some((key, most)) = measured.hottest.first() {
             let share = most / measured.request_units;
-            let is_hot = share > HOT_PARTITION.threshold;
             let hot = " That is a hot partition: the guide's alert is at 80 %.";
-            let hot = if is_hot { hot } else { "" };
             notes.push(format!(
-                "Of the key that the container has, {key} takes the most request units: {}.{hot}",
-                percent(share)
+                "Of the key that the container has, {key} takes the most request units: {}.{}",
+                percent(share),
+                if share > HOT_PARTITION.threshold { hot } else { "" }
             ));
         }
         if let Some((key, size)) = measured.sizes.iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
-            let is_large = *size > LARGE_PARTITION.threshold;
             let alert = " The guide's alert is at 15 GB, and a logical partition ends at 20 GB.";
-            let alert = if is_large { alert } else { "" };
-            let size = size / GB;
             notes.push(format!(
-                "The largest logical partition is {key} with {size:.1} GB.{alert} Below 1 GB the service reports none."
+                "The largest logical partition is {key} with {:.1} GB.{} Below 1 GB the service reports none.",
+                size / GB,
+                if *size > LARGE_PARTITION.threshold { alert } else { "" }
             ));
         }
-        let throttled = self.tables.throttled;
-        if throttled > 0.0 {
-            notes.push(format!("{} got 429: throttled.", counted(throttled, "request")));
+        if self.tables.throttled > 0.0 {
+            notes.push(format!("{} got 429: throttled.", counted(self.tables.throttled, "request")));
         }
         if self.tables.texts.is_empty() && self.tables.operations.contains_key("Query") {
             notes.push(

@@ -28,7 +28,6 @@ const SIZE_STEP: f64 = 1.4;
 
 const ROUNDS: usize = 200;
 
-/// The sizes of groups in a container, by their number of items in the sample.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupSizes {
     scale: f64,
@@ -119,7 +118,6 @@ fn seen(items: f64, scale: f64) -> Vec<f64> {
     all
 }
 
-/// Returns the share of each size among the groups with `k` items in the sample.
 fn posterior(shares: &[f64], seen: &[Vec<f64>], k: usize) -> Vec<f64> {
     let weights: Vec<f64> = shares.iter().zip(seen).map(|(share, seen)| share * seen[k]).collect();
     let sum: f64 = weights.iter().sum();
@@ -128,67 +126,4 @@ fn posterior(shares: &[f64], seen: &[Vec<f64>], k: usize) -> Vec<f64> {
 
 pub(crate) fn rounded(items: f64) -> usize {
     size(items.max(1.0))
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::sketch::hash;
-
-    /// Returns the groups of a sample that contains each item with the probability 1 / `scale`.
-    fn sampled(groups: &[u64], scale: u64) -> Vec<u64> {
-        let in_sample = |group: usize, item: u64| hash(&(group, item)).is_multiple_of(scale);
-        let count =
-            |(n, size): (usize, &u64)| (0..*size).filter(|item| in_sample(n, *item)).count();
-        groups.iter().enumerate().map(|group| count(group) as u64).filter(|k| *k > 0).collect()
-    }
-
-    /// Returns all items, the groups, and the items that a request for an item's group finds: at most `limit`.
-    fn behind(sample: &[u64], scale: f64, limit: f64) -> (f64, f64, f64) {
-        let mut frequencies = [0.0; MAX_SMALL_GROUP + 1];
-        for k in sample.iter().filter(|k| **k <= MAX_SMALL_GROUP as u64) {
-            frequencies[usize::try_from(*k).unwrap()] += 1.0;
-        }
-        let sizes = GroupSizes::new(&frequencies, false, scale);
-        let all: Vec<GroupSize> =
-            sample.iter().flat_map(|k| sizes.behind(float(*k)).into_owned()).collect();
-        let sum =
-            |of: fn(&GroupSize, f64) -> f64| all.iter().map(|size| of(size, limit)).sum::<f64>();
-        let items = sum(|size, _| size.items * size.groups);
-        let found = sum(|size, limit| size.items * size.groups * size.items.min(limit)) / items;
-        (items, sum(|size, _| size.groups), found)
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
-        #[test]
-        fn a_tenth_tells_what_requests_find(
-            mean in 1..200_u64, spread in 0..4_u64, limit in prop::sample::select(vec![1.0, 20.0, 1e9]),
-        ) {
-            // Of sizes around the mean, some of them `spread` times as large again.
-            let groups: Vec<u64> =
-                (0..3_000_u64).map(|n| 1 + mean * (hash(&n) % 3) / 2 * (1 + spread * (n % 2))).collect();
-            let n_items: u64 = groups.iter().sum();
-            let (items, n_groups, found) = behind(&sampled(&groups, 10), 10.0, limit);
-            let asked = |size: &u64| float(*size) * float(*size).min(limit);
-            let expected = groups.iter().map(asked).sum::<f64>() / float(n_items);
-            prop_assert!((items / float(n_items) - 1.0).abs() < 0.1, "{items} of {n_items} items");
-            // Groups of one to three items are a known fault of the estimate: it is 19 % off.
-            let tolerance = if (mean, spread) == (2, 0) { 0.2 } else { 0.15 };
-            prop_assert!((found / expected - 1.0).abs() < tolerance, "{found} found for {expected}");
-            prop_assert!(n_groups <= items * 1.01, "{n_groups} groups of {items} items");
-        }
-    }
-
-    #[test]
-    fn values_that_never_come_twice_are_taken_to_be_one_item_each() {
-        assert_eq!(behind(&[1; 500], 1_000.0, 20.0), (500_000.0, 500_000.0, 1.0));
-    }
-
-    #[test]
-    fn a_whole_container_is_itself() {
-        assert_eq!(behind(&[1, 2, 40], 1.0, 20.0), (43.0, 3.0, (1.0 + 4.0 + 800.0) / 43.0));
-    }
 }

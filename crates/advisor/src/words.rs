@@ -6,18 +6,15 @@ pub(crate) fn thousands(number: u64) -> String {
     groups.collect::<Vec<_>>().join(",")
 }
 
-/// Returns the nearest count.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative")]
 pub(crate) fn count(number: f64) -> u64 {
     number.max(0.0).round() as u64
 }
 
-/// Returns the nearest count as a size in memory or a length.
 pub(crate) fn size(number: f64) -> usize {
     usize::try_from(count(number)).unwrap_or(usize::MAX)
 }
 
-/// Returns a number without decimals, with commas.
 pub(crate) fn whole(number: f64) -> String {
     thousands(count(number))
 }
@@ -57,7 +54,6 @@ pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// Returns seconds since 1970 as RFC 3339.
 pub(crate) fn time_text(seconds: i64) -> Option<String> {
     let time = time::OffsetDateTime::from_unix_timestamp(seconds).ok()?;
     time.format(&time::format_description::well_known::Rfc3339).ok()

@@ -81,14 +81,12 @@ pub(crate) async fn run(options: &ColdStartOptions) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the handler beside this program, and that of the profile `deployed` if it exists.
 fn builds(app: &BuiltApp) -> Vec<PathBuf> {
     let beside = app.executable();
     let deployed = app.folder.join("../deployed").join(&app.functions.host().executable);
     [beside, deployed].into_iter().filter(|path| path.exists()).collect()
 }
 
-/// Returns the name of Cargo's folder of a build.
 fn name_of(build: &Path) -> String {
     let folder = build.parent().and_then(Path::file_name).unwrap_or_default();
     folder.to_string_lossy().into_owned()

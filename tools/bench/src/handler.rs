@@ -26,7 +26,6 @@ use crate::process::Process;
 /// The shortest time that is measured here; Tokio's timer has the same resolution.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// The longest wait for a line of the log.
 const LINE_DEADLINE: Duration = Duration::from_secs(20);
 
 const INVOCATION: HeaderName = HeaderName::from_static("x-azure-functions-invocationid");
@@ -34,7 +33,6 @@ const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 /// A trace in the host's form; it adds two fields to each log line.
 const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
 
-/// A handler without a host; killed on drop.
 pub(crate) struct MeasuredHandler {
     child: Child,
     pub(crate) address: SocketAddr,
@@ -52,7 +50,6 @@ impl Connection {
         Ok(Self(Client::new(&format!("http://{address}"))?))
     }
 
-    /// Sends a request with an id for its invocation, and reads the whole answer.
     pub(crate) async fn send(&self, call: &Call, id: &str) -> anyhow::Result<Reply> {
         let call = call.clone().header(INVOCATION, id).header(TRACE_PARENT, TRACE);
         self.0.send(&call).await
@@ -91,14 +88,12 @@ impl MeasuredHandler {
         Ok(Self { child, address, process: Process(id), connection, lines })
     }
 
-    /// Starts the handler beside this program, and waits until it answers.
     pub(crate) async fn ready_on(app: &BuiltApp) -> anyhow::Result<Self> {
         let mut handler = Self::start(app, &app.executable())?;
         handler.ready().await?;
         Ok(handler)
     }
 
-    /// Waits until `GET /` is answered.
     pub(crate) async fn ready(&mut self) -> anyhow::Result<()> {
         loop {
             if self.connection.send(&Call::get("/"), "probe").await.is_ok() {
@@ -149,12 +144,10 @@ impl MeasuredHandler {
         timeout(LINE_DEADLINE, line).await.with_context(|| format!("no line says {message:?}"))?
     }
 
-    /// Waits for the line of a request that was answered.
     pub(crate) async fn answered(&mut self, id: &str) -> anyhow::Result<Value> {
         self.line("Answered a request", |line| line["invocation.id"] == id).await
     }
 
-    /// Ends the handler, and waits for its end.
     pub(crate) async fn stop(mut self) -> anyhow::Result<()> {
         Ok(self.child.kill().await?)
     }

@@ -55,7 +55,6 @@ enum Part {
     Products,
 }
 
-/// An account of its own, and the handler on it.
 struct LargeApp<'a> {
     world: BenchWorld,
     handler: MeasuredHandler,

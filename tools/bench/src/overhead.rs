@@ -34,13 +34,11 @@ pub(crate) struct OverheadOptions {
     requests: usize,
 }
 
-/// The position of a caller's writes, which a read waits for.
 const CONSISTENCY_TOKEN: HeaderName = HeaderName::from_static("consistency-token");
 
 /// Requests of each kind before the measurement: connections, caches and the allocator settle.
 const WARM_UP: usize = 100;
 
-/// A kind of request, and its request with a number.
 type RequestCase = (&'static str, fn(usize) -> Call);
 
 const KINDS: [RequestCase; 10] = [
@@ -66,11 +64,9 @@ struct Took {
     whole: Duration,
     /// The time in the app, between the HTTP server and itself.
     app: Duration,
-    /// The time of the SDK's operations within it.
     sdk: Duration,
 }
 
-/// Measures from the current thread; the endpoint runs in the background.
 pub(crate) async fn run(
     options: &OverheadOptions,
     background: &runtime::Handle,

@@ -7,7 +7,6 @@ use anyhow::Context as _;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Process(pub(crate) u32);
 
-/// The physical memory of a process, in KiB.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Memory {
     /// Resident set: shared memory counts whole.

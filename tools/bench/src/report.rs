@@ -17,21 +17,17 @@ impl<T: PartialOrd> From<Vec<T>> for Sorted<T> {
 }
 
 impl<T: Copy + Default> Sorted<T> {
-    /// Returns the smallest value that at least `percent` of all values do not exceed; zero when there is
-    /// none.
     pub(crate) fn percentile(&self, percent: usize) -> T {
         let rank = (percent * self.0.len()).div_ceil(100);
         self.0.get(rank.saturating_sub(1)).copied().unwrap_or_default()
     }
 }
 
-/// Converts a count to a number to calculate with.
 #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^53")]
 pub(crate) fn number(count: usize) -> f64 {
     count as f64
 }
 
-/// Returns the mean of `total` over `count`, with two decimals.
 pub(crate) fn each(total: f64, count: usize) -> String {
     if count == 0 { "-".to_owned() } else { format!("{:.2}", total / number(count)) }
 }

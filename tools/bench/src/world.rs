@@ -28,10 +28,8 @@ pub(crate) const POSTS: usize = 120;
 const REACTIONS: usize = 10;
 /// Physical partitions of each container: as many as one of some size has.
 const PARTITIONS: u32 = 8;
-/// The clients that write at a time.
 pub(crate) const WRITERS: usize = 16;
 
-/// An account with the app's containers, over TCP.
 pub(crate) struct BenchWorld {
     pub(crate) app: BuiltApp,
     /// The ports of the handler and of `client`. Both serve until they are dropped.
@@ -40,7 +38,6 @@ pub(crate) struct BenchWorld {
 }
 
 impl BenchWorld {
-    /// Creates an empty account whose containers have `partitions` physical partitions.
     pub(crate) async fn with_partitions(partitions: u32) -> anyhow::Result<Self> {
         let options = EndpointOptions { partitions, ..EndpointOptions::default() };
         let endpoint = CosmosEndpoint::new(options)?;
@@ -137,7 +134,6 @@ pub(crate) fn user(id: &str, name: &str) -> Call {
     Call::put(format!("/api/users/{id}"), json!({"username": name}))
 }
 
-/// Returns the request that writes the post with this number, or edits it: C2.
 pub(crate) fn post(number: usize, title: &str) -> Call {
     let content = "Small streams feed the river that people read from. ".repeat(20);
     let body = json!({"userId": author(number), "title": title, "content": content});
@@ -148,13 +144,11 @@ pub(crate) fn author(post: usize) -> String {
     format!("u{}", post % USERS)
 }
 
-/// Returns a comment on a post: C3.
 pub(crate) fn comment(post: usize, user: &str) -> Call {
     let body = json!({"userId": user, "content": "A comment of a usual length, not too long."});
     Call::post(format!("/api/posts/p{post}/comments"), body)
 }
 
-/// Returns a like of a post: C4.
 pub(crate) fn like(post: usize, user: &str) -> Call {
     Call::new(Method::PUT, format!("/api/posts/p{post}/likes/{user}"))
 }

@@ -50,7 +50,6 @@ impl Api {
         Some(Reply { retry_after, ..Reply::new(answer.status.as_u16(), body) })
     }
 
-    /// Sends a request until its outcome is known, and returns the body of a success.
     pub(crate) async fn accepted(&self, call: &Call) -> anyhow::Result<Value> {
         let started = Instant::now();
         loop {
@@ -69,7 +68,6 @@ impl Api {
         }
     }
 
-    /// Returns all items of a list, in pages of 100 unless the path has a query.
     pub(crate) async fn list(&self, path: &str) -> anyhow::Result<Vec<Value>> {
         let query = if path.contains('?') { "" } else { "?limit=100" };
         let mut items = Vec::new();
@@ -106,7 +104,6 @@ impl Reply {
     }
 }
 
-/// The differences of an API from a model, a sentence each.
 pub(crate) struct Comparison<'a> {
     pub(crate) api: &'a Api,
     pub(crate) divergences: Vec<String>,

@@ -32,12 +32,9 @@ pub(crate) struct AnswerTally {
 /// answer.
 const MAX_ATTEMPTS: usize = 300;
 const MAX_OPERATION_TIME: Duration = Duration::from_mins(3);
-/// After so many wrong answers the clients stop.
 const MAX_WRONG_ANSWERS: usize = 20;
-/// The bytes of the model's knowledge that are shown at most.
 const MAX_KNOWN_BYTES: usize = 1_000;
 
-/// Lets all clients work until their operations are done. Returns the model.
 pub(crate) async fn simulate<W: Workload>(
     api: &Api,
     workload: W,

@@ -30,7 +30,6 @@ pub(crate) const FIRST_NAME: &str = "Copied name 0";
 const RENAME_PAUSE: Duration = Duration::from_secs(30);
 const LIST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest time until all items are in the list.
 const MAX_COPY_TIME: Duration = Duration::from_mins(10);
 
 pub(crate) struct ManyCopies {
@@ -76,7 +75,6 @@ impl ManyCopies {
         Ok(())
     }
 
-    /// Waits until the list of the source is complete, and no replica is behind it any more.
     pub(crate) async fn listed(&self, api: &Api) -> anyhow::Result<()> {
         let started = Instant::now();
         while let Err(missing) = self.check_list(api).await {
@@ -125,7 +123,6 @@ impl ManyCopies {
         Ok(())
     }
 
-    /// Returns the items that are not as the last rename left them, a sentence each.
     pub(crate) async fn check(&self, database: &DatabaseClient) -> anyhow::Result<Vec<String>> {
         let key = self.partition_key;
         let query = format!("SELECT * FROM c WHERE STARTSWITH(c.{key}, '{SOURCE}')");

@@ -140,7 +140,6 @@ async fn seeds(cli: &ChaosCli) -> anyhow::Result<bool> {
     Ok(all_right)
 }
 
-/// The number of lines of each list that are shown.
 const MAX_SHOWN_LINES: usize = 20;
 
 pub(crate) struct SeedOutcome {

@@ -25,7 +25,6 @@ use crate::api::text;
 pub(crate) const POISONED_PREFIX: &str = "poisoned-";
 
 pub(crate) const WRITE_PAUSE: Duration = Duration::from_millis(250);
-/// Containers that belong to the host or to no domain.
 const SPARED_CONTAINERS: [&str; 3] = ["leases", "dead-letters", "projections"];
 /// Containers whose items may be too large. They are few, since the store copies all items of a
 /// partition for a transaction.
@@ -63,7 +62,6 @@ pub(crate) struct Poisoned {
 }
 
 impl Poisoner {
-    /// Creates a poisoner of `n` items in the containers of this file.
     pub(crate) fn new(
         database: DatabaseClient,
         containers: &ContainersFile,
@@ -186,7 +184,6 @@ pub(crate) fn remove_from(body: &mut Value) {
     }
 }
 
-/// Returns true if a report, such as a finding of the audit, is about a poisoned item.
 pub(crate) fn is_poisoned(report: &Value) -> bool {
     report.to_string().contains(POISONED_PREFIX)
 }

@@ -40,7 +40,6 @@ const DRAIN_DEADLINE: Duration = Duration::from_mins(30);
 /// Longer than the time to live of any item that a run writes.
 const LONGEST_TTL: Duration = Duration::from_hours(100 * 24);
 
-/// The days that pass at once after a run, in the domains whose items change with their age.
 const LATER_DAYS: [i32; 3] = [1, 45, 100];
 
 pub(crate) async fn run<W: Workload>(

@@ -93,7 +93,6 @@ mod tests {
 
     use super::*;
 
-    /// A query may lag as much as its replica and no more, and a command may not.
     #[test]
     fn a_former_version_is_right_within_the_lag_alone_and_a_404_only_now() {
         let mut item = Versions::default();

@@ -36,7 +36,6 @@ pub(crate) trait Workload {
 
     fn next(&mut self, client: usize, random: &mut Random) -> Operation<Self>;
 
-    /// Sends every query for all items, after quiet.
     async fn check(&self, it: &mut Comparison<'_>);
 
     /// Lets days pass on the clock of the app. Returns false if the domain has no such clock.

@@ -12,7 +12,6 @@ const TABLES: [(&str, &str, &[&str]); 2] = [
     ("infra/kql/lease-age.kql", "triggers", &["containerName", "leaseContainerPrefix"]),
 ];
 
-/// Writes the rows of all tables; with `check`, fails if they differ.
 pub(crate) fn alerts(check: bool) -> anyhow::Result<()> {
     let triggers = triggers()?;
     for (file, table, properties) in TABLES {

@@ -13,7 +13,6 @@ const HEAD: &str = "| request | body | answer | key |\n| --- | --- | --- | --- |
 
 const METHODS: [&str; 4] = ["get", "put", "post", "delete"];
 
-/// Writes the rows of all tables; with `check`, fails if they differ.
 pub(crate) fn api_page(check: bool) -> anyhow::Result<()> {
     // Not `--package`: this shares one build with `cargo local`.
     let mut command = Command::new(env!("CARGO"));

@@ -7,7 +7,6 @@ use anyhow::{Context, ensure};
 
 use crate::run;
 
-/// Checks the documents of the workspace whose root is the current directory.
 pub(crate) fn check() -> anyhow::Result<()> {
     let mut faults = Vec::new();
     let pages = run(Command::new("git").args(["ls-files", "*.md", ":!docs/"]))?;

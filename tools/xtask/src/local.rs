@@ -8,22 +8,18 @@ use std::{
 use anyhow::Context;
 use serde_json::Value;
 
-/// A running program, which ends as by Ctrl-C.
 pub(crate) struct Local(Child);
 
 impl Local {
-    /// Starts the app with its demo data on free ports.
     pub(crate) fn demo() -> anyhow::Result<(Self, String)> {
         let demo = ["local", "--demo", "--port", "0", "--cosmos-port", "0"];
         Self::start(Command::new(env!("CARGO")).args(demo))
     }
 
-    /// Starts it and waits until everything is ready; also returns the address of the API.
     pub(crate) fn start(command: &mut Command) -> anyhow::Result<(Self, String)> {
         Self::ready(command, "api")
     }
 
-    /// Starts the release build of the store on a free port; also returns its address.
     pub(crate) fn store() -> anyhow::Result<(Self, String)> {
         Self::ready(Command::new("target/release/cosmos-store").args(["--port", "0"]), "cosmos")
     }

@@ -17,7 +17,6 @@ use crate::{
     words::size,
 };
 
-/// The largest share of its request units that a request may take from a copy.
 const MAX_COPY_COST_SHARE: f64 = 0.8;
 
 const MAX_COPIES: usize = 3;
@@ -27,17 +26,13 @@ const MAX_COPIES: usize = 3;
 pub(crate) struct SecondCopy {
     pub(crate) request: String,
     pub(crate) strategy: KeyStrategy,
-    /// Request units of one request now.
     pub(crate) now: f64,
-    /// Request units of one request from the copy.
     pub(crate) then: f64,
     pub(crate) per_day: f64,
-    /// The costs of the copy, where the frequency of writes is known.
     pub(crate) upkeep: Option<CopyUpkeep>,
     pub(crate) limits: Vec<&'static str>,
 }
 
-/// The costs of a copy, in request units a day.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CopyUpkeep {

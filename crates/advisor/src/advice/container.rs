@@ -71,7 +71,6 @@ impl ContainerDefinition {
         Self { bicep: resource(&entry), entry, computed, queries }
     }
 
-    /// Returns the number of paths with an index of their own, and that of composite indexes.
     pub(super) fn n_indexes(&self) -> (usize, usize) {
         let policy = &self.entry["indexingPolicy"];
         let length = |name: &str| policy[name].as_array().map_or(0, Vec::len);

@@ -9,7 +9,6 @@ use crate::{
 
 const MIN_TOLD_RISK: f64 = 0.005;
 
-/// The days beyond which a limit is not told: a century.
 const CENTURY_DAYS: f64 = 36_500.0;
 
 pub(super) fn why(

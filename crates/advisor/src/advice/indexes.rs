@@ -38,7 +38,6 @@ pub(super) type SortedPath = (PropertyPath, bool);
 
 #[derive(Debug, Default)]
 pub(super) struct IndexPaths {
-    /// Paths with an index of their own; `None` when everything has one.
     pub(super) ranges: Option<Vec<PropertyPath>>,
     pub(super) composites: Vec<Vec<SortedPath>>,
 }

@@ -18,9 +18,7 @@ const MAX_TOLD_SHARES: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct ContainerLoad {
-    /// Request units a day of reads and queries.
     pub(crate) reads: f64,
-    /// Request units a day of writes.
     pub(crate) writes: f64,
     pub(crate) bytes: f64,
     pub(crate) partitions: f64,
@@ -29,7 +27,6 @@ pub(crate) struct ContainerLoad {
 }
 
 impl ContainerLoad {
-    /// Returns the load, or `None` where no frequency is known.
     pub(super) fn new(report: &CandidateReport, items_in_container: Option<u64>) -> Option<Self> {
         report.by_request_units.as_ref()?;
         let items = items_in_container.unwrap_or(report.items);

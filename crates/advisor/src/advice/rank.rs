@@ -136,7 +136,6 @@ pub(crate) struct RankCertainty {
 }
 
 impl RankCertainty {
-    /// Returns the certainty, or `None` without halves or requests.
     pub(super) fn new(best: &RankedCandidate, halves: &[Vec<CandidateReport>]) -> Option<Self> {
         best.request_units?;
         let mut certainty = Self { first: Vec::new(), cheaper: None };

@@ -98,7 +98,6 @@ impl Advice {
         order.to_owned()
     }
 
-    /// Returns the costs of the keys, the evenness of the first ones, and the largest partitions.
     fn pictures(&self, best: &CandidateReport) -> impl Iterator<Item = Section> {
         let named = |standing: &RankedCandidate| standing.strategy().to_string();
         let costs = self.ranked.iter().filter(|standing| standing.request_units.is_some());

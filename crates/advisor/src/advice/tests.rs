@@ -11,7 +11,6 @@ fn definition(strategy: &str, requests: &[Value]) -> ContainerDefinition {
     ContainerDefinition::new("posts", &strategy.parse().unwrap(), &requests, &[])
 }
 
-/// Returns the paths with an index of their own, and the composite indexes, with an arrow for each direction.
 fn indexes(strategy: &str, requests: &[Value]) -> (Vec<String>, Vec<String>) {
     let policy = definition(strategy, requests).entry["indexingPolicy"].take();
     let path = |index: &Value| index["path"].as_str().unwrap().to_owned();
@@ -24,30 +23,6 @@ fn indexes(strategy: &str, requests: &[Value]) -> (Vec<String>, Vec<String>) {
     (included, list(&policy["compositeIndexes"]).iter().map(composite).collect())
 }
 
-#[test]
-fn all_levels_of_a_key_and_a_computed_one_are_indexed_and_begin_the_lists() {
-    let of_a_user = json!({"kind": "a", "operation": "query", "filters": {"/userId": "?", "/tenant": "?",
-        "/createdAt": {"last": "30 days"}}, "orderBy": "/createdAt desc"});
-    let requests = [of_a_user];
-    let (paths, composites) = indexes("/tenant,/userId", &requests);
-    assert_eq!(paths, ["/createdAt/?", "/tenant/?", "/userId/?"]);
-    assert_eq!(composites, ["/tenant↓ /userId↓ /createdAt↓"]);
-    let (paths, composites) = indexes("/tenant,/slug", &requests);
-    assert_eq!(paths, ["/createdAt/?", "/slug/?", "/tenant/?"]);
-    assert_eq!(composites, ["/tenant↓ /userId↓ /createdAt↓"]);
-    let definition = definition("/userId+/createdAt by month", &requests);
-    assert_eq!(
-        definition.queries[0].text,
-        "SELECT * FROM c WHERE c.partitionKey = @partitionKey AND c.tenant = @tenant \
-         AND c.createdAt >= @createdAtFrom \
-         ORDER BY c.partitionKey DESC, c.tenant DESC, c.createdAt DESC"
-    );
-    let (paths, composites) = indexes("/userId+/createdAt by month", &requests);
-    assert_eq!(paths, ["/createdAt/?", "/partitionKey/?"]);
-    assert_eq!(composites, ["/partitionKey↓ /tenant↓ /createdAt↓"]);
-}
-
-/// Exported queries may be without their texts.
 #[test]
 fn where_nothing_is_known_of_a_query_everything_is_indexed() {
     let requests = [

@@ -14,7 +14,6 @@ use serde_json::Value;
 
 use super::advise::AdviseArguments;
 
-/// Returns the question of the arguments and of the files that they name.
 pub(crate) fn question(arguments: &AdviseArguments) -> anyhow::Result<AdviceQuestion> {
     let requests = arguments.requests.as_deref().map(requests).transpose()?;
     let container = arguments.container.as_deref();
@@ -101,7 +100,6 @@ fn requests(path: &Path) -> anyhow::Result<Vec<RequestKind>> {
     Ok(requests)
 }
 
-/// Returns the key and the indexing policy of a container in a file as `infra/containers.json`.
 fn definition(path: &Path, name: &str) -> anyhow::Result<(KeyStrategy, IndexingPolicy)> {
     let of_another_form = || format!("{} is not as infra/containers.json", path.display());
     let file: Value = serde_json::from_str(&text(path)?).with_context(of_another_form)?;

@@ -51,7 +51,6 @@ pub fn run_command() -> ExitCode {
     })
 }
 
-/// Prints an answer, as JSON or as text.
 fn print(answer: &impl Serialize, sections: &[Section], as_json: bool) -> anyhow::Result<()> {
     let text =
         if as_json { serde_json::to_string_pretty(answer)? + "\n" } else { output::text(sections) };

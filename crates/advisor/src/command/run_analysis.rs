@@ -132,7 +132,6 @@ fn lines(mut file: File) -> anyhow::Result<File> {
     Ok(copy)
 }
 
-/// Returns the key of which whole values were drawn, where the items are such a sample.
 fn whole_keys(
     question: &AdviceQuestion,
     arguments: &AdviseArguments,

@@ -66,7 +66,6 @@ pub(crate) struct DrawArguments {
     seed: Option<u64>,
 }
 
-/// Parses a bound that is enough for a few pages.
 fn request_units(text: &str) -> Result<f64, String> {
     let units = number(text).ok().filter(|units| *units >= MIN_REQUEST_UNITS);
     units.ok_or_else(|| format!("write a number of request units from {MIN_REQUEST_UNITS} on"))

@@ -78,7 +78,6 @@ impl CandidateCounts {
         }
     }
 
-    /// Returns the writes without outliers of the time.
     pub(crate) fn writes(&self) -> Vec<WriteEvent> {
         let all = || self.events.iter().copied();
         let believed = times::believed(all().map(|event| event.time).collect());

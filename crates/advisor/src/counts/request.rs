@@ -23,13 +23,11 @@ const MAX_KEPT_TIMES: usize = 4_096;
 pub(crate) struct RequestCounts {
     pub(crate) request: RequestKind,
     pub(crate) drawn: Vec<PropertyPath>,
-    /// The property of `last`, and its seconds.
     pub(crate) last: Option<(PropertyPath, i64)>,
     /// Items with the same drawn values, of those that meet the fixed conditions.
     groups: Option<KeyCounts>,
     pub(crate) draws: UniformSample<Vec<KeyValue>>,
     pub(crate) found: FoundItems,
-    /// The writes of a transaction, one create where none is given; of another request, itself.
     pub(crate) steps: Vec<TransactionStep>,
     pub(crate) written: Vec<FoundItems>,
     pub(crate) newest: Option<i64>,
@@ -229,7 +227,6 @@ impl MatchedItems {
         Self(merged.map(|(weight, all)| (weight, all / weight)).collect())
     }
 
-    /// Returns the mean of `of` over all requests, which takes the number of found items.
     pub(crate) fn mean(&self, of: impl Fn(f64) -> f64) -> f64 {
         let (sum, weight) = self.0.iter().fold((0.0, 0.0), |(sum, all), (weight, found)| {
             (sum + weight * of(*found), all + weight)

@@ -31,7 +31,6 @@ use crate::{
 /// at once, where that costs less.
 const MAX_KEYED_REQUESTS: f64 = 16.0;
 
-/// The divisor of the drawn requests for the few that may name less of the key than the others.
 const FEW_DRAWS_DIVISOR: usize = 10;
 
 /// The visits of the drawn requests of a kind: the numbers of requests that visit all partitions, prefixes or
@@ -57,7 +56,6 @@ pub(super) struct CostBasis<'a> {
     pub(super) policy: &'a IndexingPolicy,
 }
 
-/// Returns the request units of a changed value: its old terms out of the index, the new ones in.
 fn terms_of(path: &PropertyPath, policy: &IndexingPolicy) -> f64 {
     if !policy.is_on() {
         return 0.0;
@@ -131,7 +129,6 @@ fn named(visit: &FilterVisit) -> NamedLevels {
     }
 }
 
-/// Returns the filter of a drawn request that comes `earlier` seconds before the newest item.
 fn filter(kind: &RequestCounts, values: &[KeyValue], earlier: i64) -> Filter {
     let mut values = kind.drawn.iter().zip(values);
     let text = |seconds| time_text(seconds).map(KeyValue::Text);

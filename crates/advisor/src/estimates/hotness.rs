@@ -61,7 +61,6 @@ pub(crate) fn hotness(
     })
 }
 
-/// Returns the most frequent of these values, the least of equals, and how often it comes.
 fn most_frequent<T: Hash + Ord + Copy>(values: impl Iterator<Item = T>) -> Option<(T, u64)> {
     let mut counts = HashMap::new();
     for value in values {

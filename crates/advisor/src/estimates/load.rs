@@ -25,7 +25,6 @@ use crate::{
     words::float,
 };
 
-/// The number of recent writes at least, where a day has fewer.
 const MIN_RECENT_WRITES: usize = 200;
 
 pub(crate) struct PartitionLoads<'a> {
@@ -34,7 +33,6 @@ pub(crate) struct PartitionLoads<'a> {
     model: &'a ContainerModel<'a>,
     /// The request units a day of each group; `None` where no request has a frequency.
     request_units: Option<Vec<f64>>,
-    /// The shares of the recent writes, by the hash of the key; `None` where they are those of all items.
     recent: Option<HashMap<u64, f64>>,
     period_days: Option<f64>,
     peak: f64,

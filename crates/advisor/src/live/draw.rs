@@ -26,7 +26,6 @@ use crate::{
     words::{count, float},
 };
 
-/// The smallest bound: that of a few pages without items.
 pub(crate) const MIN_REQUEST_UNITS: f64 = 20.0;
 
 /// The most items of a page. A page of items of 1 KB costs about 30 request units.
@@ -55,7 +54,6 @@ const FIRST_RETRY_PAUSE: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DrawnSample {
     pub(crate) items: u64,
-    /// The share of the container: of all ends of ids.
     pub(crate) share: f64,
     pub(crate) is_complete: bool,
     pub(crate) request_units: f64,
@@ -79,13 +77,11 @@ struct DrawRun<'a, K> {
     drawn: DrawnSample,
     dearest_page: f64,
     dearest_item: f64,
-    /// The items so far, and their costs.
     read: (f64, f64),
     keep: K,
 }
 
 impl DrawnSample {
-    /// Returns the items of the container, estimated by the share.
     pub(crate) fn items_in_container(&self) -> u64 {
         if self.is_complete { self.items } else { count(float(self.items) / self.share) }
     }
@@ -255,7 +251,6 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
         self.left() >= (2.0 * self.dearest_page).max(self.most_request_units / MIN_LEFT_DIVISOR)
     }
 
-    /// Returns the most items of the next page: one, while the price of an item is unknown.
     fn page_items(&self) -> u32 {
         if self.dearest_item == 0.0 {
             return 1;
@@ -264,7 +259,6 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
         u32::try_from(affordable).unwrap_or(MAX_PAGE_ITEMS).clamp(1, MAX_PAGE_ITEMS)
     }
 
-    /// Returns the number of items that three quarters of the remaining request units pay for.
     fn affordable(&self) -> u64 {
         count(self.left() * 0.75 * self.read.0 / self.read.1.max(1.0))
     }

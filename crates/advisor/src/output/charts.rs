@@ -37,7 +37,6 @@ pub(crate) fn bars(title: &str, bars: &[Bar]) -> String {
     svg + "</svg>\n"
 }
 
-/// Returns lines through points whose coordinates are shares from 0 to 1, with their names beside them.
 pub(crate) fn curves(title: &str, curves: &[(String, &[(f64, f64)])]) -> String {
     let mut svg = begin(title, 800, 330);
     svg += "<path d=\"M4 4V324H324\" fill=\"none\" stroke=\"currentColor\" opacity=\"0.5\"/>\n";

@@ -7,7 +7,6 @@ use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 use super::{ItemProfile, MAX_POOL_STRATEGIES, RequestedPaths};
 use crate::words::float;
 
-/// The smallest share of the items that have a property of a key as a text or whole number.
 const MIN_USUAL_SHARE: f64 = 0.9;
 
 /// The longest text of a key, in bytes: the limit of containers without large keys.

@@ -25,7 +25,6 @@ pub(crate) struct ItemProfile {
 
 #[derive(Debug, Default)]
 pub(crate) struct PathProfile {
-    /// Items with the property, not `null`.
     pub(crate) present: usize,
     pub(crate) scalar: usize,
     pub(crate) truths: usize,

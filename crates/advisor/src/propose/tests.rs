@@ -42,18 +42,6 @@ fn keys_are_made_of_scalar_values_nested_ones_too_and_of_times() {
     }
 }
 
-#[test]
-fn a_number_is_a_time_only_in_this_century() {
-    let item = |n: u32| {
-        let milliseconds = 1_700_000_000_000 + u64::from(n) * 86_400_000;
-        item(json!({"id": n, "small": n * 86_400, "milliseconds": milliseconds}))
-    };
-    let items: Vec<_> = (0..200).map(item).collect();
-    let profile = ItemProfile::new(&items);
-    let times = |path: &str| profile.paths[&path.parse().unwrap()].times;
-    assert_eq!((times("/id"), times("/small"), times("/milliseconds")), (0, 0, 200));
-}
-
 fn values() -> impl Strategy<Value = Value> {
     let scalar = prop_oneof![
         Just(Value::Null),

@@ -5,7 +5,6 @@ use crate::words::float;
 /// The slots in which the time of `{"last": …}` is counted.
 const WINDOW_SLOTS: i64 = 32;
 
-/// Items by time: the number of a slot, and its items.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TimeSlots(Vec<(i64, u32)>);
 

@@ -66,6 +66,8 @@ proptest! {
         for order in [blocks, sorted, reversed, shuffled] {
             let tally = tally(order.into_iter().map(|k| (k, 100)));
             let rows = tally.rows();
+            let n_keys = 50_000.0 + float(counts.len() as u64);
+            prop_assert!((tally.cardinality().value / n_keys - 1.0).abs() < 0.02);
             for &(k, n) in &frequent {
                 let row = rows.iter().find(|row| row.key == &key(k));
                 prop_assert!(row.is_some(), "key {k} with {n} items is missing");

@@ -6,27 +6,28 @@ use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 
 use super::{
     queries::{self, QueryFilters},
-    tables::{QueryText, TrafficTables},
+    tables::TrafficTables,
 };
 use crate::request::{
-    QueryAggregate, QuerySelection, RequestFilter, RequestFrequency, RequestKind, RequestOperation,
+    QueryAggregate, QuerySelection, RequestFilter, RequestFrequency, RequestKind,
+    RequestOperation::{self, Create, Delete, Patch, Query, Read, Replace, Transaction, Upsert},
     TransactionStep,
 };
 
 /// The names of operations in the tables, with the kinds of their requests. The change feed and scripts are no
 /// requests of an app.
 const OPERATIONS: [(&str, RequestOperation, &str); 11] = [
-    ("read", RequestOperation::Read, "reads of an item"),
-    ("head", RequestOperation::Read, "reads of an item"),
-    ("query", RequestOperation::Query, "queries"),
-    ("sqlquery", RequestOperation::Query, "queries"),
-    ("create", RequestOperation::Create, "creates"),
-    ("upsert", RequestOperation::Upsert, "upserts"),
-    ("replace", RequestOperation::Replace, "replaces"),
-    ("update", RequestOperation::Replace, "replaces"),
-    ("patch", RequestOperation::Patch, "patches"),
-    ("delete", RequestOperation::Delete, "deletes"),
-    ("batch", RequestOperation::Transaction, "transactions"),
+    ("read", Read, "reads of an item"),
+    ("head", Read, "reads of an item"),
+    ("query", Query, "queries"),
+    ("sqlquery", Query, "queries"),
+    ("create", Create, "creates"),
+    ("upsert", Upsert, "upserts"),
+    ("replace", Replace, "replaces"),
+    ("update", Replace, "replaces"),
+    ("patch", Patch, "patches"),
+    ("delete", Delete, "deletes"),
+    ("batch", Transaction, "transactions"),
 ];
 
 type Filters = BTreeMap<PropertyPath, RequestFilter>;
@@ -45,33 +46,30 @@ pub(super) fn kinds(
         let known = OPERATIONS.into_iter().find(|(known, ..)| *known == name);
         let Some((_, operation, name)) = known else { continue };
         let per_day = *requests / days;
-        if operation != RequestOperation::Query {
-            kinds.push(point(operation, name, per_day, &key));
+        if operation != Query {
+            let mut filters = key.clone();
+            filters.insert(PropertyPath::from_name("id"), RequestFilter::Drawn);
+            let mut kind = kind(name, operation, filters, per_day);
+            if operation == Transaction {
+                // The rows do not tell its writes: two are the fewest that need one.
+                kind.writes = vec![TransactionStep { items: 2, ..TransactionStep::new(Create) }];
+            }
+            kinds.push(kind);
         } else if tables.texts.is_empty() {
             kinds.extend(queries(tables, per_day, &key));
         } else {
             kinds.extend(by_text(tables, *requests, days));
         }
     }
-    if kinds.iter().all(|kind| kind.operation != RequestOperation::Query) {
+    if kinds.iter().all(|kind| kind.operation != Query) {
         kinds.extend(by_text(tables, 0.0, days));
     }
     kinds
 }
 
-fn point(operation: RequestOperation, name: &str, per_day: f64, key: &Filters) -> RequestKind {
-    let mut filters = key.clone();
-    filters.insert(PropertyPath::from_name("id"), RequestFilter::Drawn);
-    // The rows do not tell the writes of a transaction: two are the fewest that need one.
-    let writes = (operation == RequestOperation::Transaction)
-        .then(|| TransactionStep { items: 2, ..TransactionStep::new(RequestOperation::Create) });
-    RequestKind { writes: writes.into_iter().collect(), ..kind(name, operation, filters, per_day) }
-}
-
 fn queries(tables: &TrafficTables, per_day: f64, key: &Filters) -> Vec<RequestKind> {
-    let query = |name, filters: &Filters, share: f64| {
-        kind(name, RequestOperation::Query, filters.clone(), per_day * share)
-    };
+    let query =
+        |name, filters: &Filters, share: f64| kind(name, Query, filters.clone(), per_day * share);
     let none = Filters::new();
     let Some(share) = tables.queries_in_one_partition() else {
         return vec![query("queries", &none, 1.0)];
@@ -85,11 +83,11 @@ fn queries(tables: &TrafficTables, per_day: f64, key: &Filters) -> Vec<RequestKi
 
 /// Returns the queries by their texts. `queries` is their number, where it is known.
 fn by_text(tables: &TrafficTables, queries: f64, days: f64) -> Vec<RequestKind> {
-    let all: f64 = tables.texts.values().map(QueryText::executions).sum();
+    let all: f64 = tables.texts.values().sum();
     let factor = if queries > 0.0 { queries / all } else { 1.0 } / days;
     let mut kinds: Vec<RequestKind> = Vec::new();
-    for (text, rows) in &tables.texts {
-        let kind = of_text(queries::filters(text), rows.executions() * factor);
+    for (text, executions) in &tables.texts {
+        let kind = of_text(queries::filters(text), executions * factor);
         match kinds.iter_mut().find(|other| other.kind == kind.kind) {
             Some(other) => {
                 let per_day = [&*other, &kind].into_iter().filter_map(RequestKind::per_day).sum();
@@ -121,16 +119,12 @@ fn of_text(found: QueryFilters, per_day: f64) -> RequestKind {
     }
     // No text tells the length of a range: it is left out, which is the more careful.
     let filters = found.equal.into_iter().map(|path| (path, RequestFilter::Drawn)).collect();
-    let select = if found.sums_up {
-        QuerySelection::Aggregate(QueryAggregate::Count)
-    } else {
-        QuerySelection::Items
-    };
+    let count = QuerySelection::Aggregate(QueryAggregate::Count);
     RequestKind {
         limit: found.limit,
         order_by: found.order.filter(|_| !found.sums_up),
-        select,
-        ..kind(&name, RequestOperation::Query, filters, per_day)
+        select: if found.sums_up { count } else { QuerySelection::Items },
+        ..kind(&name, Query, filters, per_day)
     }
 }
 

@@ -107,7 +107,6 @@ fn number(text: &str, decimal_comma: Option<bool>) -> Option<f64> {
     }
 }
 
-/// Returns a text without its digits.
 pub(super) fn form(text: &str) -> String {
     text.chars().take(40).map(|c| if c.is_ascii_digit() { '0' } else { c }).collect()
 }

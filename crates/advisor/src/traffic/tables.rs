@@ -5,23 +5,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::rows::TrafficRow;
 use crate::words::float;
 
-const USE_LINE_MESSAGE: &str = "Measured the use of logical partitions";
-
-/// The logical partitions, texts and queries that are counted one by one. The rows of others count in the sums
-/// alone.
+/// The logical partitions, texts and queries that are counted one by one. The rows of others count in the sums alone.
 const MAX_COUNTED_ROWS: usize = 100_000;
-
-const MAX_QUERIES_OF_A_TEXT: usize = 100;
 
 #[derive(Debug, Default)]
 pub(super) struct TrafficTables {
     pub(super) operations: BTreeMap<String, f64>,
     /// True when the operations are those of the table of requests, which counts them exactly.
     has_requests: bool,
-    pub(super) texts: BTreeMap<String, QueryText>,
-    /// Two logical partitions of each query at most, and two physical ones.
-    partitions_of_queries: HashMap<String, BTreeSet<String>>,
-    ranges_of_queries: HashMap<String, BTreeSet<String>>,
+    pub(super) texts: BTreeMap<String, f64>,
+    partitions: QueryPlaces,
+    ranges: QueryPlaces,
     pub(super) keys: HashMap<String, f64>,
     pub(super) request_units_of_keys: f64,
     pub(super) sizes: HashMap<String, f64>,
@@ -32,17 +26,13 @@ pub(super) struct TrafficTables {
     pub(super) is_bounded: bool,
 }
 
-/// The rows of a text, and its queries: a query has a row for each page and each physical partition.
+/// Two places of each query at most: its logical partitions, or its physical ones.
 #[derive(Debug, Default)]
-pub(super) struct QueryText {
-    rows: f64,
-    queries: BTreeSet<String>,
-}
+struct QueryPlaces(HashMap<String, BTreeSet<String>>);
 
 #[derive(Debug, Default)]
 pub(super) struct HandlerLines {
     pub(super) request_units: f64,
-    /// Request units of the hottest partitions, by the hashes of their keys.
     pub(super) by_partition: HashMap<String, f64>,
     /// The Gini coefficients of minutes, each times the request units of its minute, and these.
     pub(super) gini: f64,
@@ -57,14 +47,14 @@ type AddRow = fn(&mut TrafficTables, &TrafficRow, f64);
 /// Returns the table of a row: by its name, or by columns of this table alone.
 pub(super) fn table(row: &TrafficRow) -> Option<AddRow> {
     let has_charge = row.has("RequestCharge") || row.has("sum_RequestCharge");
-    let message = row.text("message");
+    let is_line = |message: &str| row.text("message") == Some(message);
     let add: AddRow = match row.text("Type").or(row.text("$table")) {
         Some("CDBDataPlaneRequests") => TrafficTables::data_plane,
         Some("CDBPartitionKeyRUConsumption") => TrafficTables::by_key,
         Some("CDBPartitionKeyStatistics") => TrafficTables::size,
         Some("CDBQueryRuntimeStatistics") => TrafficTables::query,
-        _ if message == Some("Answered a request") && row.has("function") => TrafficTables::call,
-        _ if message == Some(USE_LINE_MESSAGE) => TrafficTables::line_of_use,
+        _ if is_line("Answered a request") && row.has("function") => TrafficTables::call,
+        _ if is_line("Measured the use of logical partitions") => TrafficTables::line_of_use,
         _ if row.has("SizeKb") => TrafficTables::size,
         _ if row.has("QueryText") => TrafficTables::query,
         _ if row.has("PartitionKey") && has_charge => TrafficTables::by_key,
@@ -77,9 +67,8 @@ pub(super) fn table(row: &TrafficRow) -> Option<AddRow> {
 impl TrafficTables {
     fn size(&mut self, row: &TrafficRow, _: f64) {
         let size = row.number(&["SizeKb"]).unwrap_or_default();
-        if let Some(largest) =
-            row.text("PartitionKey").and_then(|key| bounded(&mut self.sizes, key))
-        {
+        let largest = row.text("PartitionKey").and_then(|key| bounded(&mut self.sizes, key));
+        if let Some(largest) = largest {
             *largest = largest.max(size);
         }
     }
@@ -109,38 +98,23 @@ impl TrafficTables {
             Some(sum) => *sum += units,
             None => self.is_bounded = true,
         }
-        let mut is_new = true;
-        if operation(row).to_ascii_lowercase().contains("query")
-            && let Some(activity) = row.text("ActivityId")
-            && let Some(places) = bounded(&mut self.partitions_of_queries, activity)
-        {
-            is_new = places.is_empty();
-            add_place(places, key);
-        }
+        let is_query = operation(row).to_ascii_lowercase().contains("query");
+        let query = row.text("ActivityId").filter(|_| is_query);
         // A query in several partitions has a row for each, and is counted once.
+        let is_new = query.and_then(|query| self.partitions.add(query, key)).unwrap_or(true);
         if !self.has_requests && is_new {
             *self.operations.entry(operation(row)).or_default() += requests;
         }
     }
 
     fn query(&mut self, row: &TrafficRow, requests: f64) {
-        if let (Some(query), Some(range)) =
-            (row.text("ActivityId"), row.text("PartitionKeyRangeId"))
-        {
-            match bounded(&mut self.ranges_of_queries, query) {
-                Some(places) => add_place(places, range),
-                None => self.is_bounded = true,
-            }
-        }
+        let place = row.text("ActivityId").zip(row.text("PartitionKeyRangeId"));
+        self.is_bounded |= place.is_some_and(|(query, range)| self.ranges.add(query, range).is_none());
         let Some(text) = row.text("QueryText") else { return };
-        if self.texts.len() >= MAX_COUNTED_ROWS && !self.texts.contains_key(text) {
+        if self.texts.len() < MAX_COUNTED_ROWS || self.texts.contains_key(text) {
+            *self.texts.entry(text.to_owned()).or_default() += requests;
+        } else {
             self.is_bounded = true;
-            return;
-        }
-        let text = self.texts.entry(text.to_owned()).or_default();
-        text.rows += requests;
-        if text.queries.len() < MAX_QUERIES_OF_A_TEXT {
-            text.queries.extend(row.text("CorrelatedActivityId").map(str::to_owned));
         }
     }
 
@@ -166,39 +140,35 @@ impl TrafficTables {
         }
     }
 
-    /// Returns the share of the queries in one logical partition, where rows have it.
     pub(super) fn queries_in_one_partition(&self) -> Option<f64> {
-        let (all, several) = counts(&self.partitions_of_queries);
+        let (all, several) = self.partitions.counts();
         (all > 0.0).then(|| (all - several) / all)
     }
 
     /// Returns the number of queries, and of those that go to several partitions: by the physical partitions in the
     /// table of queries, or by the handler's lines.
     pub(super) fn crossing_queries(&self) -> (f64, f64) {
-        if self.ranges_of_queries.is_empty() {
+        if self.ranges.0.is_empty() {
             (self.handler.queries, self.handler.crossing)
         } else {
-            counts(&self.ranges_of_queries)
+            self.ranges.counts()
         }
     }
 }
 
-fn add_place(places: &mut BTreeSet<String>, place: &str) {
-    if places.len() < 2 {
-        places.insert(place.to_owned());
+impl QueryPlaces {
+    fn add(&mut self, query: &str, place: &str) -> Option<bool> {
+        let places = bounded(&mut self.0, query)?;
+        let is_new = places.is_empty();
+        if places.len() < 2 {
+            places.insert(place.to_owned());
+        }
+        Some(is_new)
     }
-}
 
-fn counts(queries: &HashMap<String, BTreeSet<String>>) -> (f64, f64) {
-    let several = queries.values().filter(|places| places.len() > 1).count();
-    (float(queries.len() as u64), float(several as u64))
-}
-
-impl QueryText {
-    pub(super) fn executions(&self) -> f64 {
-        let queries = self.queries.len();
-        let is_counted = (1..MAX_QUERIES_OF_A_TEXT).contains(&queries);
-        if is_counted { float(queries as u64) } else { self.rows }
+    fn counts(&self) -> (f64, f64) {
+        let several = self.0.values().filter(|places| places.len() > 1).count();
+        (float(self.0.len() as u64), float(several as u64))
     }
 }
 

@@ -95,7 +95,6 @@ fn a_file_that_is_no_traffic_is_refused_with_a_remedy() {
     assert_eq!(requests(&of_posts).unwrap()[0].per_day(), Some(1.0));
 }
 
-/// Returns the requests a day of two rows, of which the other has none.
 fn per_day(requests: &str, time: &str, notation: Notation) -> Result<f64, String> {
     let mut traffic = Traffic::new(None, None, notation);
     let heads = "TimeGenerated [Local Time]\tOperationName\tRequestCharge\tRequests";

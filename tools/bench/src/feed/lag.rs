@@ -21,19 +21,15 @@ use crate::{
     world::{author, comment, like, post},
 };
 
-/// Posts, comments and likes a second.
 const RATE: u32 = 50;
 
-/// The posts that exist before, and get comments and likes.
 const N_POSTS: usize = 200;
 
 /// The pause of the pump after an empty read: that of the functions, and a shorter one.
 const POLL_DELAYS: [Option<Duration>; 2] = [None, Some(Duration::from_millis(50))];
 
-/// The longest wait for the last changes.
 const APPLY_DEADLINE: Duration = Duration::from_secs(30);
 
-/// Measures the lag of the projections that read `posts`.
 pub(super) async fn lag(seconds: u32) -> anyhow::Result<Table> {
     let mut table = Table::new(["poll delay, ms", "projection", "writes", "p50, ms", "p99, ms"]);
     for poll_delay in POLL_DELAYS {
@@ -103,7 +99,6 @@ async fn under_load(
 /// The items that a projection has applied, each with the time of the first success.
 type Applied = Mutex<HashMap<ItemKey, Instant>>;
 
-/// Partition key and id of an item.
 type ItemKey = (String, String);
 
 /// Returns the lags of the writes if all were applied. A delivery may be earlier than the answer to the write.

@@ -33,7 +33,6 @@ pub(crate) struct FeedBenchOptions {
     seconds: u32,
 }
 
-/// An empty account, and the handler on it.
 struct FeedApp {
     world: BenchWorld,
     handler: MeasuredHandler,
@@ -106,7 +105,6 @@ fn row(table: &mut Table, what: &str, projection: &str, drained: &Drained) {
 }
 
 impl FeedApp {
-    /// Starts a handler on an empty account, and creates the users.
     async fn start() -> anyhow::Result<Self> {
         let mut world = BenchWorld::with_partitions(1).await?;
         world.app.settings.set("Rename__RequestUnitsPerSecond", "0");
@@ -116,7 +114,6 @@ impl FeedApp {
         Ok(app)
     }
 
-    /// Creates or renames the users.
     async fn name_users(&self, name: &str) -> anyhow::Result<()> {
         self.send((0..USERS).map(|n| user(&author(n), &format!("{name}{n}")))).await
     }

@@ -48,7 +48,6 @@ struct LoadTally {
     charge: f64,
     refused: usize,
     took: Duration,
-    /// The processor time of the handler.
     cpu: Duration,
 }
 

@@ -32,7 +32,6 @@ use super::{
 const N_LOOKUPS: usize = 8;
 const MAX_ATTEMPTS: usize = 20;
 
-/// Users by their ids, and posts with their comments and likes by the post's id.
 pub(super) struct ArticleModel<const HAS_COPIES: bool> {
     users: Container,
     posts: Container,
@@ -119,7 +118,6 @@ impl<const HAS_COPIES: bool> Model for ArticleModel<HAS_COPIES> {
 }
 
 impl<const HAS_COPIES: bool> ArticleModel<HAS_COPIES> {
-    /// Returns an item without the copies, if the model has none.
     fn stored(mut item: Value) -> Value {
         if let Some(properties) = item.as_object_mut().filter(|_| !HAS_COPIES) {
             properties.retain(|name, _| {
@@ -129,7 +127,6 @@ impl<const HAS_COPIES: bool> ArticleModel<HAS_COPIES> {
         item
     }
 
-    /// Adds to each item the name of its user, by a point read, unless it is there.
     async fn named(&self, items: Vec<Value>) -> anyhow::Result<Vec<Value>> {
         if HAS_COPIES {
             return Ok(items);
@@ -141,7 +138,6 @@ impl<const HAS_COPIES: bool> ArticleModel<HAS_COPIES> {
         items.buffered(N_LOOKUPS).try_collect().await
     }
 
-    /// Adds to each post its counts, by queries, unless they are there.
     async fn counted(&self, posts: Vec<Value>) -> anyhow::Result<Vec<Value>> {
         if HAS_COPIES {
             return Ok(posts);
@@ -160,7 +156,6 @@ impl<const HAS_COPIES: bool> ArticleModel<HAS_COPIES> {
         users.into_iter().next().context("the author does not exist")
     }
 
-    /// Counts the comments and likes of a post, with a query for each.
     async fn counts(&self, post: &str) -> anyhow::Result<[u64; 2]> {
         let mut counts = [0, 0];
         for (count, kind) in counts.iter_mut().zip(["comment", "like"]) {
@@ -175,7 +170,6 @@ impl<const HAS_COPIES: bool> ArticleModel<HAS_COPIES> {
         Ok(counts)
     }
 
-    /// Returns the newest posts of a user. The query goes to all partitions.
     async fn posts_of(&self, user: &str) -> anyhow::Result<Vec<Value>> {
         let query = Query::from(
             "SELECT TOP @limit * FROM c WHERE c.type = 'post' AND c.userId = @userId \
@@ -186,7 +180,6 @@ impl<const HAS_COPIES: bool> ArticleModel<HAS_COPIES> {
         Ok(self.posts.query(query, Scope::Container, POSTS_OF_A_USER).await?)
     }
 
-    /// Returns the newest posts of all. The query goes to all partitions.
     async fn newest(&self) -> anyhow::Result<Vec<Value>> {
         let query = Query::from(
             "SELECT TOP @limit * FROM c WHERE c.type = 'post' ORDER BY c.creationDate DESC",
@@ -236,7 +229,6 @@ impl<const HAS_COPIES: bool> ArticleModel<HAS_COPIES> {
     }
 }
 
-/// Reads an item whose partition key is its id.
 async fn read(container: &Container, id: &str) -> anyhow::Result<Value> {
     let stored = container.read(id, id).await?;
     Ok(stored.with_context(|| format!("{} has no item {id}", container.id()))?.item)

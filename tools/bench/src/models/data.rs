@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use tributary_functions::values::Timestamp;
 use tributary_local::chaos::Random;
 
-/// The seed of the data and of the choice of users and posts.
 const SEED: u64 = 1;
 const MAX_COMMENTS: u32 = 25;
 /// A user likes a post once, so there are at least as many users. Those beyond `--users` write no posts.
@@ -16,7 +15,6 @@ const MAX_LIKES: u32 = 100;
 /// The start of 2026; the posts are spread over the next 300 days.
 const BEGIN_SECONDS: u64 = 1_767_225_600;
 const SPAN_SECONDS: u64 = 300 * 24 * 60 * 60;
-/// The seconds from one comment or like of a post to the next, at most.
 const MAX_PAUSE_SECONDS: u64 = 60;
 
 /// The streams of random numbers. Each post has one, too, from `FIRST_POST` on.
@@ -58,7 +56,6 @@ pub(super) struct DataSet {
 }
 
 impl DataSet {
-    /// Generates a data set with a share of the article's comments and likes.
     pub(super) fn generate(n_authors: u32, percent: u32) -> Self {
         let mut random = Random::stream(SEED, streams::USERS);
         let users = (0..n_authors.max(MAX_LIKES)).map(|n| person(&mut random, n)).collect();

@@ -47,7 +47,6 @@ pub(crate) struct ModelsOptions {
     percent: u32,
 }
 
-/// The number of requests of each kind, at most.
 const MAX_REQUESTS: usize = 200;
 /// The number of users for each physical partition of a container: the split of Azure at 50 GB, scaled down.
 const USERS_OF_A_PARTITION: u32 = 25;
@@ -63,14 +62,12 @@ trait Model: Sized {
 
     fn containers() -> anyhow::Result<ContainersFile>;
 
-    /// Creates the model in a database that has its containers.
     fn new(cosmos: &Arc<Cosmos>) -> anyhow::Result<Self>;
 
     /// Returns the items of a post in their final form: the post, its comments and its likes, and its copies in
     /// models with copies.
     fn items_of(data: &DataSet, plan: &PostPlan) -> anyhow::Result<Vec<NewItem>>;
 
-    /// Returns the items that are made of all posts.
     fn items_of_all(_: &DataSet) -> anyhow::Result<Vec<NewItem>> {
         Ok(Vec::new())
     }
@@ -81,10 +78,8 @@ trait Model: Sized {
     async fn answer(&self, call: ModelCall) -> anyhow::Result<Value>;
 }
 
-/// An item with its container and its partition key.
 type NewItem = (&'static str, String, Value);
 
-/// The mean cost of a request in a model.
 struct ModelRow {
     kind: RequestKind,
     model: usize,
@@ -161,7 +156,6 @@ impl<M: Model> Loaded<M> {
     }
 }
 
-/// Measures the ten requests of a model, queries first, before the commands add items.
 async fn measured<M: Model>(data: &DataSet, partitions: u32) -> anyhow::Result<Vec<ModelRow>> {
     eprintln!("Loading V{}", M::NUMBER);
     let Loaded { model, endpoint } = Loaded::<M>::new(data, partitions).await?;

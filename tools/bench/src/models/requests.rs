@@ -39,7 +39,6 @@ pub(super) const LIKES: u32 = 50;
 pub(super) const FEED: u32 = 100;
 
 impl RequestKind {
-    /// All, queries first.
     pub(super) const ALL: [Self; 10] = [Q1, Q2, Q3, Q4, Q5, Q6, C1, C2, C3, C4];
 
     pub(super) fn is_command(self) -> bool {
@@ -67,7 +66,6 @@ pub(super) struct ModelCall {
     pub(super) kind: RequestKind,
     /// The user that a query names, that C1 creates, or that sends another command.
     pub(super) user: Person,
-    /// The id of the post.
     pub(super) post: String,
     /// The text of a new post; its content is that of a new comment.
     pub(super) text: PostText,

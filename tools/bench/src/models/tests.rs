@@ -7,7 +7,6 @@ use super::{
     *,
 };
 
-/// Returns the properties of an answer that do not depend on the time.
 fn shown(answer: &Value) -> Vec<Value> {
     const PROPERTIES: [&str; 7] =
         ["username", "userUsername", "userId", "title", "content", "commentCount", "likeCount"];

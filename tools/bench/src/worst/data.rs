@@ -15,7 +15,6 @@ use crate::{
 
 /// More items than a page and than the feed.
 pub(super) const MORE_THAN_A_PAGE: usize = 120;
-/// Products of an order, and tags of a product, at most.
 pub(super) const MAX_PARTS: usize = 50;
 /// Providers of news, and the months in which each published.
 pub(super) const PROVIDERS: usize = 20;
@@ -154,7 +153,6 @@ pub(super) fn large_post_body() -> Value {
     json!({"userId": id("u", 0), "title": control(200), "content": "x".repeat(512 * 1_024)})
 }
 
-/// Returns the request for the largest comment of a user on a large post.
 pub(super) fn comment(post: usize, user: usize) -> Call {
     let body = json!({"userId": id("u", user), "content": largest(user, 10_000)});
     Call::post(format!("/api/posts/{}/comments", large_post(post)), body)
@@ -216,7 +214,6 @@ pub(super) fn post_news(item: Value) -> Call {
     Call::post("/api/news/items", item)
 }
 
-/// Returns an item at all limits, some hours old.
 pub(super) fn large_news_item(now: Timestamp, number: usize) -> Value {
     let tags: Vec<String> = (0..MAX_PARTS).map(|n| format!("{n:0>4}{}", wide(96))).collect();
     let url = format!("https://p0.example/{number:0>6}");

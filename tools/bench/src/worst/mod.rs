@@ -34,7 +34,6 @@ const MAX_MEMORY_MIB: usize = 64;
 
 const MAX_CURSORS: usize = 4;
 
-/// The maximum of each figure over the requests of a function.
 #[derive(Default)]
 struct Worst {
     accepted: usize,
@@ -132,7 +131,6 @@ async fn worst_of(
 }
 
 impl Worst {
-    /// Adds a request with its answer and its line of the handler's log.
     fn add(&mut self, what: &String, reply: &Reply, line: &Value) {
         let status = reply.status;
         let store_requests = line["store.requests"].as_u64().unwrap_or_default();

@@ -15,7 +15,6 @@ use super::data::{
 /// The special property of a request, and the request.
 pub(super) type CostlyRequest = (String, Call);
 
-/// A function and its requests.
 type OfFunction = (&'static str, Vec<CostlyRequest>);
 
 /// Returns settings with which a function has more work than with the defaults: runs move younger
@@ -122,7 +121,6 @@ fn queries(data: &Data) -> Vec<OfFunction> {
     ]
 }
 
-/// The number of an item that is not there.
 const NEW: usize = MORE_THAN_A_PAGE + 1;
 
 fn puts() -> Vec<OfFunction> {
@@ -289,7 +287,6 @@ pub(super) fn with_cursors((what, call): &CostlyRequest, cursor: &str) -> Vec<Co
     requests
 }
 
-/// Returns cursors with an extreme value in the place of each value of this one.
 fn forged(cursor: &str) -> Vec<String> {
     let decoded = BASE64_URL_SAFE_NO_PAD.decode(cursor).unwrap_or_default();
     let Ok(decoded) = serde_json::from_slice::<Value>(&decoded) else {

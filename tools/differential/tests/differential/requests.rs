@@ -78,7 +78,6 @@ static RULES: LazyLock<BTreeMap<&str, Vec<&str>>> = LazyLock::new(|| {
     rules.map(|(name, rest)| (name, rest.split(" |").map(str::trim).collect())).collect()
 });
 
-/// A request, with what its client remembers by name.
 #[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) method: String,
@@ -96,7 +95,6 @@ impl fmt::Debug for Request {
 }
 
 impl Request {
-    /// Reads a request as the grammar writes it.
     pub(crate) fn new(text: &str) -> Self {
         let (head, body) = text.split_once(" >>").unwrap();
         let mut head = head.split("; ");

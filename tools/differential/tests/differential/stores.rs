@@ -120,7 +120,6 @@ impl<E: Endpoint> Client<E> {
         Self { endpoint, known: BTreeMap::new(), has_sent_batch: false }
     }
 
-    /// Sends a request, and reads all pages of its answer.
     pub(crate) async fn send(&mut self, request: &Request) -> Answer {
         let is_feed = request.has("a-im");
         self.has_sent_batch |= request.has("x-ms-cosmos-is-batch-request");
@@ -172,7 +171,6 @@ impl<E: Endpoint> Client<E> {
         panic!("more than {MAX_PAGES} pages: {sent:?}");
     }
 
-    /// Returns a request with the values that it names.
     fn with_known(&self, request: &Request) -> Request {
         let mut request = request.clone();
         request.headers.retain_mut(|(_, value)| match self.known.get(value) {

@@ -22,7 +22,6 @@ const FEED_POSTS: usize = 100;
 const SUMMARY_CHARS: usize = 200;
 
 impl Blog {
-    /// Q1: every user has its last acknowledged name, and no two users have one name.
     pub(super) async fn check_users(&self, it: &mut Comparison<'_>) {
         let mut names = BTreeSet::new();
         for user in 0..self.users.len() {
@@ -66,7 +65,6 @@ impl Blog {
         all
     }
 
-    /// Checks that a list has all certain reactions, and only possible ones.
     async fn check_reactions(
         &self,
         it: &mut Comparison<'_>,

@@ -33,7 +33,6 @@ const POPULAR_POSTS: usize = 5;
 
 #[derive(Debug)]
 pub(crate) struct Blog {
-    /// The number of items that no list shows but that may take a slot in the feed.
     poisoned: usize,
     users: Vec<User>,
     posts: Vec<Post>,
@@ -47,14 +46,12 @@ pub(crate) struct Blog {
 #[derive(Clone, Debug, Default)]
 struct User {
     name: Versions<String>,
-    /// The changes of the name.
     turns: Turns,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Post {
     text: Versions<PostText>,
-    /// The creations and deletions.
     turns: Turns,
 }
 
@@ -77,7 +74,6 @@ impl Turns {
 }
 
 impl Blog {
-    /// Creates an empty blog in containers with `poisoned` unreadable items.
     pub(crate) fn new(poisoned: usize) -> Self {
         Self {
             poisoned,

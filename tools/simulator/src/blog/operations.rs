@@ -11,7 +11,6 @@ use crate::{
     workload::{Operation, verdict},
 };
 
-/// The number of names that all users compete for: fewer would only cause conflicts.
 const N_NAMES: usize = 120;
 
 impl Blog {

@@ -166,7 +166,6 @@ impl Blog {
         verdict(is_right, &(reaction, &self.posts[reaction.post]))
     }
 
-    /// Notes the state of a reaction that a command has left. Returns the state before.
     fn learn(&mut self, number: usize, presence: Presence) -> Presence {
         let reaction = &mut self.reactions[number];
         reaction.at = Some(Instant::now());

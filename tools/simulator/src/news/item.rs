@@ -11,7 +11,6 @@ use tributary_local::chaos::Random;
 use super::{CLOCK_RATE, News, RUN};
 use crate::{api::text, versions::Versions};
 
-/// The providers, the first of them with a high volume.
 pub(super) const PROVIDERS: [&str; 3] = ["reuters", "gazette", "herald"];
 
 /// The age at which the migration moves an item: 30 days, and two hours of slack (docs/news.md).
@@ -27,11 +26,9 @@ pub(super) struct ItemText {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct ItemState {
-    /// The state after the last acknowledged post.
     pub(super) text: Versions<ItemText>,
     /// The states that failed batches may have given it since.
     pub(super) maybe: Vec<ItemText>,
-    /// The path, by the last answer to a post.
     pub(super) path: Option<String>,
 }
 

@@ -46,7 +46,6 @@ pub(crate) struct News {
     /// The moment since which the clock of the app has run faster.
     clock_since: OffsetDateTime,
     strategy: &'static str,
-    /// Items that no run of the migration or the archive can move, at most.
     poisoned: usize,
     items: Vec<ItemState>,
     pages: Vec<Option<ListWindow>>,

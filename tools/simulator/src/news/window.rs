@@ -16,12 +16,10 @@ pub(super) const MAX_WINDOW_DAYS: i64 = 92;
 
 #[derive(Clone, Debug)]
 pub(super) struct ListWindow {
-    /// `None` for all.
     provider: Option<usize>,
     from: OffsetDateTime,
     to: OffsetDateTime,
     limit: u64,
-    /// The continuation: the cursor, and the date of the last item before.
     rest: Option<(String, OffsetDateTime)>,
 }
 

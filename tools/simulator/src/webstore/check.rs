@@ -16,7 +16,6 @@ impl WebStore {
         self.named(named).now().map(String::as_str)
     }
 
-    /// Checks that a label or a customer has its last acknowledged name. Returns the item.
     async fn check_named(&self, it: &mut Comparison<'_>, named: Named) -> Value {
         let shown = it.get(&named.path()).await.unwrap_or_default();
         let name = shown[named.field()].as_str();
@@ -24,7 +23,6 @@ impl WebStore {
         shown
     }
 
-    /// Checks that each label has its name, alone and in the list by name.
     pub(super) async fn check_labels(
         &self,
         it: &mut Comparison<'_>,

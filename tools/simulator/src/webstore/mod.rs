@@ -29,7 +29,6 @@ use crate::{
 use operations::{Order, ProductText};
 
 const CUSTOMERS: usize = 3;
-/// Categories of each client, and as many tags.
 const LABELS: usize = 3;
 const PRODUCTS: usize = 20;
 

@@ -37,7 +37,6 @@ impl ProductText {
         std::iter::once(Named::Category(self.category)).chain(tags)
     }
 
-    /// Returns true if an answer shows this product, under any names of its labels.
     pub(super) fn is_shown(&self, product: usize, shown: &Value) -> bool {
         let tags = shown["tags"].as_array().map_or(&[][..], Vec::as_slice);
         let mut tags: Vec<_> = tags.iter().filter_map(|tag| tag["id"].as_str()).collect();

@@ -10,7 +10,6 @@ use tributary_partition::{
 mod anti_patterns;
 mod estimates;
 mod input;
-mod large;
 mod ranking;
 mod samples;
 mod times;
