@@ -3,12 +3,12 @@
 
 use crate::report::{Finding, Severity};
 
-pub(crate) const PHYSICAL_PARTITION_BYTES: f64 = 50.0 * GB;
 pub(crate) const GB: f64 = 1_073_741_824.0;
+pub(crate) const PARTITION_BYTES: f64 = 20.0 * GB;
+pub(crate) const PHYSICAL_PARTITION_BYTES: f64 = 50.0 * GB;
 /// The request units a second of a physical partition, and so of a logical one.
 pub(crate) const PARTITION_REQUEST_UNITS: f64 = 10_000.0;
 pub(crate) const SECONDS_OF_A_DAY: f64 = 86_400.0;
-pub(crate) const PARTITION_BYTES: f64 = 20.0 * GB;
 
 pub(crate) const FAR_DAYS: f64 = 5.0 * 365.0;
 /// The request units a second below which the limit is far: a tenth of a logical partition's.
@@ -21,12 +21,15 @@ pub(crate) const MIN_WINDOW_WRITES: u64 = 50;
 const CHECKLIST: &str = "guide, Implementation Guidelines 1, Partition Key Design Checklist";
 const ALERTS: &str = "guide, Monitoring and Diagnostics 2, Performance Alerting";
 const PROPERTIES: &str = "guide, Partition Key Properties";
+const FRAGMENTS: &str = "guide, Anti-Patterns 1, Hyperfragmentation";
+const CHANGES: &str = "guide, Anti-Patterns 4, Frequently Changing Partition Keys";
 pub(crate) const LIMITS: &str =
     "service limit, https://learn.microsoft.com/azure/cosmos-db/concepts-limits";
 const TRANSACTIONS: &str =
     "service limit, https://learn.microsoft.com/azure/cosmos-db/nosql/transactional-batch";
 const SERVICE: &str = "service, https://learn.microsoft.com/azure/cosmos-db/partitioning-overview";
 
+/// The code of findings, the threshold of a measured number, and the source of the threshold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyCheck {
     pub(crate) code: &'static str,
@@ -47,10 +50,8 @@ impl KeyCheck {
 
 pub(crate) const LOW_CARDINALITY: KeyCheck = check("low-cardinality", 100.0, CHECKLIST);
 pub(crate) const HOT_PARTITION: KeyCheck = check("hot-partition", 0.8, ALERTS);
-pub(crate) const HYPERFRAGMENTATION: KeyCheck =
-    check("hyperfragmentation", 2.0, "guide, Anti-Patterns 1, Hyperfragmentation");
-pub(crate) const CHANGING_KEY: KeyCheck =
-    check("changing-key", 0.0, "guide, Anti-Patterns 4, Frequently Changing Partition Keys");
+pub(crate) const HYPERFRAGMENTATION: KeyCheck = check("hyperfragmentation", 2.0, FRAGMENTS);
+pub(crate) const CHANGING_KEY: KeyCheck = check("changing-key", 0.0, CHANGES);
 pub(crate) const SKEWED_DISTRIBUTION: KeyCheck = check("skewed-distribution", 0.7, ALERTS);
 pub(crate) const SKEWED_REQUESTS: KeyCheck = check("skewed-requests", 0.7, ALERTS);
 pub(crate) const NOT_ALIGNED: KeyCheck = check("not-aligned", 0.8, CHECKLIST);

@@ -7,12 +7,7 @@
 use rayon::prelude::*;
 
 use crate::{
-    checks::{
-        CHANGING_KEY, CROSS_PARTITION_QUERIES, FAR_DAYS, FAR_REQUEST_UNITS, GB, HOT_PARTITION,
-        HYPERFRAGMENTATION, INVALID_KEY, LARGE_PARTITION, LIMITS, LONG_KEY, LOW_CARDINALITY,
-        MIN_WINDOW_WRITES, MISSING_KEY, NOT_ALIGNED, NULL_KEY, PARTITION_BYTES,
-        PARTITION_REQUEST_UNITS, SKEWED_DISTRIBUTION, SPANNING_TRANSACTION, THROUGHPUT_LIMIT,
-    },
+    checks::{self, FAR_REQUEST_UNITS, GB, MIN_WINDOW_WRITES, PARTITION_REQUEST_UNITS},
     counts::SampleCounts,
     estimates::{ContainerModel, estimate},
     report::{CandidateReport, Finding, Severity},
@@ -32,7 +27,7 @@ pub(crate) fn reports(counts: &SampleCounts) -> Vec<CandidateReport> {
 }
 
 fn findings(report: &CandidateReport) -> Vec<Finding> {
-    let mut findings: Vec<_> = [
+    let found = [
         low_cardinality(report),
         hot_partition(report),
         hyperfragmentation(report),
@@ -43,14 +38,12 @@ fn findings(report: &CandidateReport) -> Vec<Finding> {
         large_partition(report),
         throughput_limit(report),
         spanning_transaction(report),
-    ]
-    .into_iter()
-    .flatten()
-    .chain(keys_of_items(report))
-    .collect();
+    ];
+    let mut findings: Vec<_> = found.into_iter().flatten().chain(keys_of_items(report)).collect();
     if limits_are_far(report) {
-        let by_size = [LOW_CARDINALITY, HOT_PARTITION, SKEWED_DISTRIBUTION].map(|check| check.code);
-        for finding in findings.iter_mut().filter(|finding| by_size.contains(&finding.code)) {
+        let by_size = [checks::LOW_CARDINALITY, checks::HOT_PARTITION, checks::SKEWED_DISTRIBUTION];
+        let is_by_size = |finding: &&mut Finding| by_size.iter().any(|it| it.code == finding.code);
+        for finding in findings.iter_mut().filter(is_by_size) {
             finding.severity = Severity::Notice;
         }
     }
@@ -62,22 +55,22 @@ fn limits_are_far(report: &CandidateReport) -> bool {
     let growth = &report.growth;
     let busiest = growth.busiest_request_units_per_second;
     growth.items_per_day.is_some()
-        && growth.days_to_20_gb.is_none_or(|days| days > FAR_DAYS)
+        && growth.days_to_20_gb.is_none_or(|days| days > checks::FAR_DAYS)
         && busiest.is_some_and(|busiest| busiest < FAR_REQUEST_UNITS)
 }
 
 fn low_cardinality(report: &CandidateReport) -> Option<Finding> {
     let n = report.cardinality.value;
+    let few = checks::LOW_CARDINALITY.threshold;
     let grows = if report.growth.ends_with_period {
         "Each period adds keys, but those of one period stay as few as they are."
     } else {
         "Data and requests cannot spread over more partitions than there are keys. Join the key with \
          another property, a period or a bucket, or take one with more values."
     };
-    let few = LOW_CARDINALITY.threshold;
     let keys = counted(n, "value");
     let sentence = format!("The key has {keys}, and fewer than {few} are few. {grows}");
-    (n < few).then(|| LOW_CARDINALITY.finding(n, sentence))
+    (n < few).then(|| checks::LOW_CARDINALITY.finding(n, sentence))
 }
 
 fn hot_partition(report: &CandidateReport) -> Option<Finding> {
@@ -97,28 +90,29 @@ fn hot_partition(report: &CandidateReport) -> Option<Finding> {
     let by_load = (has_load || by_writes.is_none())
         .then(|| (load.largest, of.to_owned(), load.largest_key()));
     let worst = by_writes.into_iter().chain(by_load).max_by(|a, b| a.0.total_cmp(&b.0));
-    let (share, of, key) = worst.filter(|(share, ..)| *share > HOT_PARTITION.threshold)?;
+    let (share, of, key) = worst.filter(|(share, ..)| *share > checks::HOT_PARTITION.threshold)?;
     let sentence = format!(
         "{} {of} go to one logical partition, {key}, which cannot do more than {} RU/s. Spread it: \
          join the key with a bucket, or with a property that tells concurrent writes apart.",
         percent(share),
         whole(PARTITION_REQUEST_UNITS)
     );
-    Some(HOT_PARTITION.finding(share, sentence))
+    Some(checks::HOT_PARTITION.finding(share, sentence))
 }
 
 fn hyperfragmentation(report: &CandidateReport) -> Option<Finding> {
+    let check = checks::HYPERFRAGMENTATION;
     let mean = report.by_items.mean;
-    if float(report.items) < LOW_CARDINALITY.threshold || mean >= HYPERFRAGMENTATION.threshold {
+    if float(report.items) < checks::LOW_CARDINALITY.threshold || mean >= check.threshold {
         return None;
     }
     let queries = report.requests.iter().any(|r| r.operation == RequestOperation::Query);
-    let few_cross =
-        report.cross_partition.is_some_and(|share| share <= CROSS_PARTITION_QUERIES.threshold);
+    let many_cross = checks::CROSS_PARTITION_QUERIES.threshold;
+    let few_cross = report.cross_partition.is_some_and(|share| share <= many_cross);
     let (severity, why) = match report.aligned {
         // Where each request names the key, one item a partition is the best.
         Some(aligned) if aligned >= 1.0 && !queries => return None,
-        Some(aligned) if few_cross || aligned >= NOT_ALIGNED.threshold => (
+        Some(aligned) if few_cross || aligned >= checks::NOT_ALIGNED.threshold => (
             Severity::Notice,
             "Most requests name the key, or its first level, so it does little harm; a transaction has no partition \
              to be in.",
@@ -137,7 +131,7 @@ fn hyperfragmentation(report: &CandidateReport) -> Option<Finding> {
     let sentence = format!(
         "A logical partition has {mean:.1} items on average: almost one partition for each item. {why}"
     );
-    Some(Finding { severity, ..HYPERFRAGMENTATION.finding(mean, sentence) })
+    Some(Finding { severity, ..check.finding(mean, sentence) })
 }
 
 fn changing_key(report: &CandidateReport) -> Option<Finding> {
@@ -150,7 +144,7 @@ fn changing_key(report: &CandidateReport) -> Option<Finding> {
          must be deleted in one partition and created in the other, without a transaction.",
         request.kind
     );
-    Some(CHANGING_KEY.finding(per_day.unwrap_or(1.0), sentence))
+    Some(checks::CHANGING_KEY.finding(per_day.unwrap_or(1.0), sentence))
 }
 
 fn skewed_distribution(report: &CandidateReport) -> Option<Finding> {
@@ -159,16 +153,18 @@ fn skewed_distribution(report: &CandidateReport) -> Option<Finding> {
     let all = all.into_iter().chain(request_units);
     let (by, what) = all.max_by(|(a, _), (b, _)| a.gini.total_cmp(&b.gini))?;
     let gini = by.gini;
+    let check = checks::SKEWED_DISTRIBUTION;
     let sentence = format!(
         "The {what} are uneven over the logical partitions: the Gini coefficient is {gini:.2}, and the \
          largest has {} of them. The large ones reach a limit while the others are idle.",
         percent(by.largest)
     );
-    (gini > SKEWED_DISTRIBUTION.threshold).then(|| SKEWED_DISTRIBUTION.finding(gini, sentence))
+    (gini > check.threshold).then(|| check.finding(gini, sentence))
 }
 
 fn not_aligned(report: &CandidateReport) -> Option<Finding> {
-    let aligned = report.aligned.filter(|aligned| *aligned < NOT_ALIGNED.threshold)?;
+    let check = checks::NOT_ALIGNED;
+    let aligned = report.aligned.filter(|aligned| *aligned < check.threshold)?;
     let misfits = report.requests.iter().filter(|request| !request.names.is_one_place());
     let worst = misfits.max_by(|a, b| {
         let [a, b] = [a, b].map(|r| r.request_units_per_day.unwrap_or(r.request_units));
@@ -182,25 +178,25 @@ fn not_aligned(report: &CandidateReport) -> Option<Finding> {
         "{} of the requests name the key, or the first levels of one with levels.{worst}",
         percent(aligned)
     );
-    Some(NOT_ALIGNED.finding(aligned, sentence))
+    Some(check.finding(aligned, sentence))
 }
 
 fn cross_partition_queries(report: &CandidateReport) -> Option<Finding> {
-    let share =
-        report.cross_partition.filter(|share| *share > CROSS_PARTITION_QUERIES.threshold)?;
+    let check = checks::CROSS_PARTITION_QUERIES;
+    let share = report.cross_partition.filter(|share| *share > check.threshold)?;
     let sentence = format!(
         "{} of the queries visit all partitions. Their cost grows with the container: it has {} now.",
         percent(share),
         counted(report.physical_partitions, "physical partition")
     );
-    Some(CROSS_PARTITION_QUERIES.finding(share, sentence))
+    Some(check.finding(share, sentence))
 }
 
 fn large_partition(report: &CandidateReport) -> Option<Finding> {
-    let growth = &report.growth;
-    let bytes = growth.largest_bytes;
-    let is_large = bytes >= LARGE_PARTITION.threshold;
-    let when = match growth.days_to_20_gb.filter(|days| *days < 365.0) {
+    let check = checks::LARGE_PARTITION;
+    let bytes = report.growth.largest_bytes;
+    let is_large = bytes >= check.threshold;
+    let when = match report.growth.days_to_20_gb.filter(|days| *days < 365.0) {
         Some(days) if days <= 0.0 => " Writes to it are refused there.".to_owned(),
         Some(days) => {
             format!(" At the stated growth it is there in {}.", counted(days.ceil(), "day"))
@@ -213,10 +209,10 @@ fn large_partition(report: &CandidateReport) -> Option<Finding> {
          period or a second level to the key.",
         report.by_bytes.largest_key(),
         bytes / GB,
-        PARTITION_BYTES / GB
+        checks::PARTITION_BYTES / GB
     );
-    let finding = LARGE_PARTITION.finding(bytes, sentence);
-    Some(if is_large { finding } else { Finding { source: LIMITS, ..finding } })
+    let finding = check.finding(bytes, sentence);
+    Some(if is_large { finding } else { Finding { source: checks::LIMITS, ..finding } })
 }
 
 fn throughput_limit(report: &CandidateReport) -> Option<Finding> {
@@ -224,10 +220,10 @@ fn throughput_limit(report: &CandidateReport) -> Option<Finding> {
     // Far below the limit, a straight line into the future says nothing.
     let days = report.growth.days_to_10_000_ru.filter(|_| busiest >= FAR_REQUEST_UNITS);
     let when = match days.filter(|days| *days < 365.0) {
-        Some(days) if days > 0.0 => format!(
-            " If requests grow as the items do, it is there in {}.",
-            counted(days.ceil(), "day")
-        ),
+        Some(days) if days > 0.0 => {
+            let days = counted(days.ceil(), "day");
+            format!(" If requests grow as the items do, it is there in {days}.")
+        }
         None if busiest < PARTITION_REQUEST_UNITS => return None,
         _ => " Requests beyond are refused with 429.".to_owned(),
     };
@@ -236,7 +232,7 @@ fn throughput_limit(report: &CandidateReport) -> Option<Finding> {
         whole(busiest),
         whole(PARTITION_REQUEST_UNITS)
     );
-    Some(THROUGHPUT_LIMIT.finding(busiest, sentence))
+    Some(checks::THROUGHPUT_LIMIT.finding(busiest, sentence))
 }
 
 fn spanning_transaction(report: &CandidateReport) -> Option<Finding> {
@@ -247,7 +243,7 @@ fn spanning_transaction(report: &CandidateReport) -> Option<Finding> {
         spans.join(", ")
     );
     let measured = float(spans.len() as u64);
-    (!spans.is_empty()).then(|| SPANNING_TRANSACTION.finding(measured, sentence))
+    (!spans.is_empty()).then(|| checks::SPANNING_TRANSACTION.finding(measured, sentence))
 }
 
 fn keys_of_items(report: &CandidateReport) -> impl Iterator<Item = Finding> {
@@ -260,15 +256,13 @@ fn keys_of_items(report: &CandidateReport) -> impl Iterator<Item = Finding> {
     };
     let invalid = "have an object or an array in a property of the key, or no time where its period is the key.";
     let long = "have a key of more than 2,048 bytes, which the service refuses.";
-    [
-        (MISSING_KEY, keys.missing, format!("lack a property of the key: {together}")),
-        (NULL_KEY, keys.null, format!("have null in a property of the key: {together}")),
-        (INVALID_KEY, keys.not_scalar + keys.not_a_time, invalid.to_owned()),
-        (LONG_KEY, keys.too_long, long.to_owned()),
-    ]
-    .into_iter()
-    .filter(|(_, n, _)| *n > 0)
-    .map(move |(check, n, what)| {
+    let found = [
+        (checks::MISSING_KEY, keys.missing, format!("lack a property of the key: {together}")),
+        (checks::NULL_KEY, keys.null, format!("have null in a property of the key: {together}")),
+        (checks::INVALID_KEY, keys.not_scalar + keys.not_a_time, invalid.to_owned()),
+        (checks::LONG_KEY, keys.too_long, long.to_owned()),
+    ];
+    found.into_iter().filter(|(_, n, _)| *n > 0).map(move |(check, n, what)| {
         let sentence = format!("{} of {items} {what}", counted(float(n), "item"));
         check.finding(float(n) / float(items.max(1)), sentence)
     })

@@ -12,10 +12,7 @@ use twox_hash::XxHash64;
 use crate::{
     SampleCounts,
     advice::finding_line,
-    checks::{
-        CROSS_PARTITION_QUERIES, GB, HOT_PARTITION, LARGE_PARTITION, LOW_CARDINALITY,
-        SKEWED_REQUESTS,
-    },
+    checks::{self, GB},
     findings,
     output::{Block, Section, Table},
     report::{EstimatedNumber, Finding, Severity},
@@ -93,7 +90,7 @@ impl PartitionMetrics {
         let is_sample = items_in_container.is_some_and(|all| all > report.items);
         if is_sample {
             // A sample has fewer keys than the container.
-            report.findings.retain(|finding| finding.code != LOW_CARDINALITY.code);
+            report.findings.retain(|finding| finding.code != checks::LOW_CARDINALITY.code);
         }
         let items_in_container = items_in_container.unwrap_or(report.items);
         let scale = float(items_in_container) / float(report.items.max(1));
@@ -164,10 +161,10 @@ impl PartitionMetrics {
         let skewed = self.skew.request_units.filter(|_| is_told);
         let few = "A few logical partitions take most of the request units.";
         for (check, found) in [
-            (LARGE_PARTITION, large),
-            (HOT_PARTITION, hot),
-            (CROSS_PARTITION_QUERIES, crossing),
-            (SKEWED_REQUESTS, skewed.map(|gini| (gini, few.to_owned()))),
+            (checks::LARGE_PARTITION, large),
+            (checks::HOT_PARTITION, hot),
+            (checks::CROSS_PARTITION_QUERIES, crossing),
+            (checks::SKEWED_REQUESTS, skewed.map(|gini| (gini, few.to_owned()))),
         ] {
             let found = found.filter(|(measured, _)| *measured > check.threshold);
             self.findings.extend(found.map(|(measured, said)| check.finding(measured, said)));

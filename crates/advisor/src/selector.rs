@@ -247,7 +247,10 @@ mod tests {
             ("[volume]\nitems = 10".into(), "/id"),
             (temporal(fast), "/deviceId+/at by day"),
             (temporal("[load]\nwrites-per-second = 900"), "/createdAt by month+/id in 10 buckets"),
-            (tenants("400\nlargest-gigabytes = 16\n[paths]\nentity = '/userId'"), "/tenantId,/userId"),
+            (
+                tenants("400\nlargest-gigabytes = 16\n[paths]\nentity = '/userId'"),
+                "/tenantId,/userId",
+            ),
             (tenants("99"), "/tenantId,/id"),
             ("[access]\nby-id-only = true".into(), "/id"),
         ] {

@@ -27,12 +27,6 @@ use twox_hash::XxHash64;
 
 use crate::{report::EstimatedNumber, words::float};
 
-mod sampled;
-mod slots;
-
-pub(crate) use sampled::UniformSample;
-pub(crate) use slots::{TimeSlots, slot_seconds};
-
 pub(crate) const MAX_EXACT_KEYS: usize = 1 << LG_EXACT_KEYS;
 const LG_EXACT_KEYS: u8 = 14;
 
@@ -48,6 +42,9 @@ const MAX_FREQUENT_KEYS: usize = 2_000;
 
 /// The bytes that each item counts in addition, so that many small items are frequent, too.
 const EXTRA_ITEM_BYTES: u64 = 1_024;
+
+/// The slots in which the time of `{"last": …}` is counted.
+const WINDOW_SLOTS: i64 = 32;
 
 #[derive(Debug)]
 pub(crate) struct KeyCounts {
@@ -250,6 +247,75 @@ pub(crate) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = XxHash64::with_seed(0);
     value.hash(&mut hasher);
     hasher.finish()
+}
+
+/// Items by time, as far as a request for the last days can find them: the number of a slot, and its items.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TimeSlots(Vec<(i64, u32)>);
+
+impl TimeSlots {
+    pub(crate) fn add(&mut self, slot: i64, newest: i64) {
+        if slot < newest - WINDOW_SLOTS {
+            return;
+        }
+        if let Some((_, items)) = self.0.iter_mut().rev().find(|(known, _)| *known == slot) {
+            *items = items.saturating_add(1);
+        } else {
+            self.0.retain(|(known, _)| *known >= newest - WINDOW_SLOTS);
+            self.0.push((slot, 1));
+        }
+    }
+
+    /// Returns the items of the last `seconds` before `newest`, the oldest slot in proportion.
+    pub(crate) fn since(&self, newest: i64, seconds: i64) -> f64 {
+        let length = slot_seconds(seconds);
+        let start = newest - seconds;
+        let within = self.0.iter().map(|&(slot, items)| {
+            let end = (slot + 1) * length;
+            let overlap = (end - start).clamp(0, length);
+            f64::from(items) * float(overlap.unsigned_abs()) / float(length.unsigned_abs())
+        });
+        within.sum()
+    }
+}
+
+pub(crate) fn slot_seconds(window: i64) -> i64 {
+    (window / WINDOW_SLOTS).max(1)
+}
+
+/// A uniform sample of a stream by the hash of each element: at most `most` elements, and all while there are
+/// no more.
+#[derive(Clone, Debug)]
+pub(crate) struct UniformSample<T> {
+    most: usize,
+    below: u64,
+    kept: Vec<(u64, T)>,
+}
+
+impl<T> UniformSample<T> {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, below: u64::MAX, kept: Vec::new() }
+    }
+
+    pub(crate) fn offer(&mut self, hash: u64, make: impl FnOnce() -> T) {
+        if hash >= self.below {
+            return;
+        }
+        self.kept.push((hash, make()));
+        while self.kept.len() > self.most {
+            self.below /= 2;
+            let below = self.below;
+            self.kept.retain(|(hash, _)| *hash < below);
+        }
+    }
+
+    pub(crate) fn is_all(&self) -> bool {
+        self.below == u64::MAX
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &T> {
+        self.kept.iter().map(|(_, element)| element)
+    }
 }
 
 #[cfg(test)]

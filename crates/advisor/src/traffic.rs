@@ -197,7 +197,8 @@ impl Traffic {
             ));
         }
         if self.tables.throttled > 0.0 {
-            notes.push(format!("{} got 429: throttled.", counted(self.tables.throttled, "request")));
+            notes
+                .push(format!("{} got 429: throttled.", counted(self.tables.throttled, "request")));
         }
         if self.tables.texts.is_empty() && self.tables.operations.contains_key("Query") {
             notes.push(

@@ -1,7 +1,5 @@
-//! The time from the start of the process to its first answers, and its memory then.
-//!
-//! Each start is a process of its own, started as by the Functions host: the settings as environment
-//! variables, and a port. It is sent `GET /` every millisecond until it answers, and then, on the same
+//! The time from the start of the process to its first answers, and its memory then. Each start is a process of its own
+//! with its settings in the environment. It is sent `GET /` every millisecond until it answers, and then, on the same
 //! connection, one request of the API, as the host sends the request that woke it.
 
 use std::{

@@ -28,6 +28,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 const LINE_DEADLINE: Duration = Duration::from_secs(20);
 
+/// The time that a line of the log may take from the handler to this process.
+pub(crate) const LOG_DELAY: Duration = Duration::from_millis(200);
+
 const INVOCATION: HeaderName = HeaderName::from_static("x-azure-functions-invocationid");
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 /// A trace in the host's form; it adds two fields to each log line.

@@ -18,15 +18,13 @@ use tributary_local::{
 use uuid::Uuid;
 
 use crate::{
-    handler::MeasuredHandler,
+    handler::{LOG_DELAY, MeasuredHandler},
     machine,
     report::{Table, each, rate},
     world::{BenchWorld, USERS, WRITERS, author, comment, post, send_all, user},
 };
 
 const HEADS: [&str; 6] = ["work", "items", "seconds", "items/s", "requests an item", "RU an item"];
-/// The time that a line of the log may take from the handler to this process.
-const LOG_DELAY: Duration = Duration::from_millis(200);
 
 /// The size of the measurement.
 #[derive(Debug, clap::Args)]

@@ -1,16 +1,8 @@
-//! The overhead of the handler over the SDK's own calls.
+//! The overhead of the handler over the SDK's own calls: the time from the start of a request to the end of the answer,
+//! less that of its calls of the SDK (`store.duration_ms` of its log line). So the speed of the store makes no difference.
 //!
-//! Each request is sent to a real handler, one after the other. The overhead is the time from the start
-//! of the request to the end of the answer, less the time of its calls of the SDK, which the handler's
-//! log line has (`store.duration_ms`). So the overhead of each request is known, for any work in the
-//! store, and the speed of the store makes no difference.
-//!
-//! It includes the loopback connection, the HTTP server and this client, routing, validation, JSON both
-//! ways, and a task's way through the runtime. It does not include the Functions host, the SDK from its
-//! call to its decoded answer, and the work after the answer was sent: the log line and metrics.
-//!
-//! `GET /` is sent in turns with the requests. It does no work, so its time is that of the connection
-//! and HTTP.
+//! It includes the loopback connection, the HTTP server and this client, and not the Functions host, nor the work after
+//! the answer: the log line and metrics. `GET /`, in turns with the requests, takes the time of the connection and HTTP.
 
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,8 @@
-//! `cargo xtask chaos`: random commands under all kinds of chaos against real processes, and then the
-//! comparison with a reference model and the audit. `docs/chaos.md` explains it.
+//! `cargo xtask chaos`: random commands under all kinds of chaos against real processes, and then the comparison with a
+//! reference model and the audit. `docs/chaos.md` explains it.
 //!
-//! Several clients send random commands at once. Like honest clients, they retry after 429, 503 and
-//! missing answers. The model of a domain (a [`workload::Workload`]) holds the acknowledged commands. A
-//! replica that lags may answer a query: a model allows each version that was the newest one within that
-//! time ([`versions::Versions`]). Commands have no such excuse.
+//! The model of a domain (a [`workload::Workload`]) holds the acknowledged commands. A replica that lags may answer a
+//! query: a model allows each version that was the newest one within that time ([`versions::Versions`]).
 
 mod api;
 mod audit;
@@ -67,7 +65,7 @@ pub(crate) struct ChaosCli {
     )]
     chaos: String,
 
-    /// The number of poisoned items, which the app cannot read or not rewrite.
+    /// The number of poisoned items, which the app cannot read.
     #[arg(long, value_name = "N", default_value_t = 40)]
     poison: usize,
 

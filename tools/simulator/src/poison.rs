@@ -1,16 +1,9 @@
-//! Items that the app cannot read, or cannot rewrite, written into its containers past the app.
+//! Items that the app cannot read, written into its containers past the app.
 //!
-//! Each is made of an existing item, so it is among good ones: in the same logical partition,
-//! or, when the item is the root of its partition, in a partition of its own. Only the id is another
-//! one, which begins with [`POISONED_PREFIX`]. An item is spoiled in one of these ways:
-//!
-//! - a field has a value of another type;
-//! - a field is missing;
-//! - its type is one that the app does not know;
-//! - it is as large as the store takes, so each update that makes it longer is refused.
-//!
-//! Comments, likes and orders get another type only: their number is a part of what is compared.
-//! [`remove_from`] takes poisoned items out of lists, and everything else must be as if there were none.
+//! Each is made of an existing item, so it is among good ones: in the same logical partition, or, when the item is the
+//! root of its partition, in one of its own. Its id begins with [`POISONED_PREFIX`]; a field has a value of another type
+//! or is missing, or its type is one that the app does not know. Comments, likes and orders get another type only: their
+//! number is a part of what is compared. [`remove_from`] takes poisoned items out of lists.
 
 use std::time::Duration;
 
@@ -26,22 +19,14 @@ pub(crate) const POISONED_PREFIX: &str = "poisoned-";
 
 pub(crate) const WRITE_PAUSE: Duration = Duration::from_millis(250);
 const SPARED_CONTAINERS: [&str; 3] = ["leases", "dead-letters", "projections"];
-/// Containers whose items may be too large. They are few, since the store copies all items of a
-/// partition for a transaction.
-const WITH_LARGE: [&str; 3] = ["posts", "product", "feeds_current"];
-/// The number of items that are too large, at most.
-const MAX_LARGE: usize = 3;
-/// A little less than the 2 MB that an item may have: a longer name exceeds them.
-const LARGE_BYTES: usize = 2 * 1_024 * 1_024 - 40;
 const COUNTED_TYPES: [&str; 3] = ["comment", "like", "order"];
 /// Fields with another type than an object, in the order of preference: first those that the API shows,
 /// which each reader needs.
 const SPOILED_FIELDS: [&str; 7] =
     ["title", "price", "firstName", "username", "content", "tags", "version"];
 const MAX_MODELS: usize = 100;
-/// The prefixes of the reasons of dead letters whose change met a poisoned target.
-const TARGET_REASONS: [&str; 2] =
-    ["a copy that is there cannot be read", "a copy would be larger than the store takes"];
+/// The prefix of the reasons of dead letters whose change met a poisoned target.
+const TARGET_REASON: &str = "a copy that is there cannot be read";
 const MAX_WRITE_ATTEMPTS: usize = 50;
 
 pub(crate) struct Poisoner {
@@ -49,7 +34,6 @@ pub(crate) struct Poisoner {
     containers: Vec<(String, String)>,
     random: Random,
     n_wanted: usize,
-    n_large: usize,
     pub(crate) written: Vec<Poisoned>,
 }
 
@@ -58,7 +42,6 @@ pub(crate) struct Poisoned {
     container: String,
     partition: String,
     id: String,
-    is_readable: bool,
 }
 
 impl Poisoner {
@@ -75,7 +58,7 @@ impl Poisoner {
         let containers =
             containers.filter(|(id, _)| !SPARED_CONTAINERS.contains(&id.as_str())).collect();
         let random = Random::stream(seed, 2_000);
-        Self { database, containers, random, n_wanted, n_large: 0, written: Vec::new() }
+        Self { database, containers, random, n_wanted, written: Vec::new() }
     }
 
     /// Writes the remaining items, with a pause before each. An empty container gets none.
@@ -96,8 +79,8 @@ impl Poisoner {
         dead_letters: &[Value],
     ) -> anyhow::Result<Vec<String>> {
         let mut missing = Vec::new();
-        for poisoned in self.written.iter().filter(|poisoned| !poisoned.is_readable) {
-            let Poisoned { container, partition, id, .. } = poisoned;
+        for poisoned in &self.written {
+            let Poisoned { container, partition, id } = poisoned;
             let is_change = matches!(container.as_str(), "posts" | "product" | "productMeta");
             let has_letter = dead_letters.iter().any(|letter| letter["documentId"] == *id);
             let container = self.database.container_client(container, None).await?;
@@ -126,11 +109,11 @@ impl Poisoner {
             return Ok(());
         }
         let item = items[self.random.index(items.len())].clone();
-        let (item, is_readable) = self.spoiled(&container, &key, item);
+        let item = self.spoiled(&container, &key, item);
         let [partition, id] = [&*key, "id"].map(|field| text(&item, field).to_owned());
         for _ in 0..MAX_WRITE_ATTEMPTS {
             if client.upsert_item(partition.clone(), &id, &item, None).await.is_ok() {
-                self.written.push(Poisoned { container, partition, id, is_readable });
+                self.written.push(Poisoned { container, partition, id });
                 return Ok(());
             }
             tokio::time::sleep(WRITE_PAUSE / 10).await;
@@ -138,8 +121,7 @@ impl Poisoner {
         bail!("a poisoned item cannot be written into {container}")
     }
 
-    /// Returns the poisoned item, and true if the app can still read it.
-    fn spoiled(&mut self, container: &str, key: &str, mut item: Value) -> (Value, bool) {
+    fn spoiled(&mut self, container: &str, key: &str, mut item: Value) -> Value {
         let id = format!("{POISONED_PREFIX}{container}-{}", self.written.len());
         if let Some(fields) = item.as_object_mut() {
             fields.retain(|name, _| !name.starts_with('_'));
@@ -151,16 +133,8 @@ impl Poisoner {
         let is_counted = COUNTED_TYPES.contains(&text(&item, "type"));
         let field =
             SPOILED_FIELDS.into_iter().find(|name| *name != key && item.get(*name).is_some());
-        let is_root = item[key] == item["id"] || container != "posts";
-        let may_be_large = WITH_LARGE.contains(&container) && is_root && !is_counted;
         match (self.random.below(10), field) {
-            (0, _) if may_be_large && self.n_large < MAX_LARGE => {
-                self.n_large += 1;
-                let length = item.to_string().len() + r#","filler":"""#.len();
-                item["filler"] = "x".repeat(LARGE_BYTES.saturating_sub(length)).into();
-                return (item, true);
-            }
-            (1..6, Some(field)) if !is_counted => item[field] = json!({"poisoned": true}),
+            (..6, Some(field)) if !is_counted => item[field] = json!({"poisoned": true}),
             (6..8, Some(field)) if !is_counted => {
                 if let Some(fields) = item.as_object_mut() {
                     fields.remove(field);
@@ -172,7 +146,7 @@ impl Poisoner {
         if container == "feeds_locations" {
             item["departure"] = json!({"poisoned": true});
         }
-        (item, false)
+        item
     }
 }
 
@@ -191,6 +165,5 @@ pub(crate) fn is_poisoned(report: &Value) -> bool {
 /// Returns true if a dead letter is one of a poisoned item, or of a change that met one among its
 /// targets: every other target has the change, which the comparison shows.
 pub(crate) fn explains(letter: &Value) -> bool {
-    is_poisoned(letter)
-        || TARGET_REASONS.iter().any(|known| text(letter, "reason").starts_with(known))
+    is_poisoned(letter) || text(letter, "reason").starts_with(TARGET_REASON)
 }

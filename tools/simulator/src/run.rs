@@ -124,9 +124,9 @@ pub(crate) async fn run<W: Workload>(
     let client = endpoint.client().await?;
     let database = client.database_client(DATABASE);
     let divergences = Vec::new();
-    let mut store =
-        QuietStore { endpoint, client, containers, console, app, model, divergences };
-    let explained = store.compare(&mut rebuilder, copies.as_mut(), tally.killed, quiet_since).await?;
+    let mut store = QuietStore { endpoint, client, containers, console, app, model, divergences };
+    let explained =
+        store.compare(&mut rebuilder, copies.as_mut(), tally.killed, quiet_since).await?;
     let letters = items(&database, "dead-letters", "SELECT * FROM c").await?;
     let mut divergences = store.divergences;
     divergences.extend(poisoner.without_dead_letter(&letters).await?);

@@ -109,7 +109,11 @@ mod tests {
             (204, 2, newest, false),
         ] {
             let reply = Reply { oldest, ..reply(status) };
-            assert_eq!(item.is_shown(&reply, |version| *version == shown), right, "{status} {shown}");
+            assert_eq!(
+                item.is_shown(&reply, |version| *version == shown),
+                right,
+                "{status} {shown}"
+            );
         }
         assert!(item.was_deleted(&reply(204)) && !item.was_deleted(&reply(204)));
         assert!(item.is_shown(&reply(404), |_| false));

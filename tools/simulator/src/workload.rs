@@ -14,11 +14,8 @@ use crate::{
 /// The clients of a run, which are numbered.
 pub(crate) const CLIENTS: usize = 8;
 
-/// A reference model of a domain, which chooses operations, judges their answers and compares the
-/// stored state after quiet.
-///
-/// An operation begins, is sent until its outcome is known, and ends. The model learns of both moments,
-/// under one lock for all clients. So it knows which operations may have met.
+/// A reference model of a domain. An operation begins, is sent until its outcome is known, and ends. The model learns
+/// of both moments, under one lock for all clients. So it knows which operations may have met.
 pub(crate) trait Workload {
     /// Containers of copies, each with the query of partition key (`c.key`) and id of all copies in it.
     /// An operator may delete a copy: a duplicate delivery of its source writes it again.

@@ -9,10 +9,7 @@ use cosmos_model::partitioning::KeyStrategy;
 use serde::Serialize;
 
 use crate::{
-    checks::{
-        CHANGING_KEY, HOT_PARTITION, INVALID_KEY, LARGE_PARTITION, LOW_CARDINALITY,
-        THROUGHPUT_LIMIT,
-    },
+    checks,
     report::{CandidateReport, RequestEstimates},
     words::size,
 };
@@ -67,12 +64,9 @@ pub(super) fn alternatives(best: &CandidateReport, copies: &[&CandidateReport]) 
         // Of the copies with the fewest limits, the cheapest for this request; of equals, the cheapest
         // to write.
         let (copy, then) = fits.min_by(|(a, of_a), (b, of_b)| {
-            let by_writes = || {
-                let [a, b] = [a, b].map(|copy| copy.request_units(false));
-                a.total_cmp(&b)
-            };
             let by_limits = limits(a).len().cmp(&limits(b).len());
-            by_limits.then(of_a.total_cmp(of_b)).then_with(by_writes)
+            let by_writes = a.request_units(false).total_cmp(&b.request_units(false));
+            by_limits.then(of_a.total_cmp(of_b)).then(by_writes)
         })?;
         Some(SecondCopy {
             request: misfit.kind.clone(),
@@ -93,14 +87,9 @@ pub(super) fn alternatives(best: &CandidateReport, copies: &[&CandidateReport]) 
 /// Returns the warnings about the distribution of a copy. A copy has other requests, so the warnings about
 /// requests are left out.
 fn limits(copy: &CandidateReport) -> Vec<&'static str> {
-    let checks = [
-        HOT_PARTITION,
-        LOW_CARDINALITY,
-        LARGE_PARTITION,
-        THROUGHPUT_LIMIT,
-        INVALID_KEY,
-        CHANGING_KEY,
-    ];
+    use checks::{LARGE_PARTITION, LOW_CARDINALITY, THROUGHPUT_LIMIT};
+    let of_items = [checks::HOT_PARTITION, checks::INVALID_KEY, checks::CHANGING_KEY];
+    let checks = [of_items, [LOW_CARDINALITY, LARGE_PARTITION, THROUGHPUT_LIMIT]].concat();
     copy.warnings().filter(|code| checks.iter().any(|check| check.code == *code)).collect()
 }
 

@@ -67,21 +67,20 @@ impl KeyChange {
             about(self.write),
             duration(self.write / PARTITION_REQUEST_UNITS)
         )];
-        sentences.extend(self.saves_per_day.map(|saves| {
+        if let Some(saves) = self.saves_per_day.filter(|saves| *saves > 0.0) {
             let days = (self.read + self.write) / saves;
-            let is_late = days > MAX_PLANNED_DAYS;
-            let late = if is_late { ": request units alone are no reason for it" } else { "" };
-            if saves > 0.0 {
-                format!(
-                    "The new key saves {} RU a day, so the change has paid for itself in {}{late}.",
-                    about(saves),
-                    duration(days * SECONDS_OF_A_DAY)
-                )
-            } else {
-                "The new key saves no request units: it is ranked first for its smaller risks."
-                    .to_owned()
-            }
-        }));
+            let late = ": request units alone are no reason for it";
+            sentences.push(format!(
+                "The new key saves {} RU a day, so the change has paid for itself in {}{}.",
+                about(saves),
+                duration(days * SECONDS_OF_A_DAY),
+                if days > MAX_PLANNED_DAYS { late } else { "" }
+            ));
+        } else if self.saves_per_day.is_some() {
+            let no =
+                "The new key saves no request units: it is ranked first for its smaller risks.";
+            sentences.push(no.to_owned());
+        }
         sentences.push(if self.can_be_copied {
             "A copy job of the service can copy the items (az cosmosdb copy create), or a projection from the change \
              feed. Two items of one id may meet under the new key: count them before."
@@ -104,9 +103,12 @@ fn written(bytes: f64, container: &ContainerDefinition) -> f64 {
 }
 
 fn duration(seconds: f64) -> String {
-    let units = [(90.0, 1.0, "second"), (5_400.0, 60.0, "minute"), (172_800.0, 3_600.0, "hour")];
-    let days = [(730.0 * SECONDS_OF_A_DAY, SECONDS_OF_A_DAY, "day")];
-    let unit = units.into_iter().chain(days).find(|(below, ..)| seconds < *below);
-    let (_, unit, name) = unit.unwrap_or((f64::INFINITY, 365.0 * SECONDS_OF_A_DAY, "year"));
+    let (unit, name) = match seconds {
+        ..90.0 => (1.0, "second"),
+        ..5_400.0 => (60.0, "minute"),
+        ..172_800.0 => (3_600.0, "hour"),
+        _ if seconds < 730.0 * SECONDS_OF_A_DAY => (SECONDS_OF_A_DAY, "day"),
+        _ => (365.0 * SECONDS_OF_A_DAY, "year"),
+    };
     counted((seconds / unit).max(1.0), name)
 }

@@ -8,7 +8,6 @@ use crate::{
 };
 
 const MIN_TOLD_RISK: f64 = 0.005;
-
 const CENTURY_DAYS: f64 = 36_500.0;
 
 pub(super) fn why(
@@ -27,9 +26,7 @@ pub(super) fn why(
     }
     why.extend(risks(best));
     why.push(partitions(report));
-    why.extend(growth(report));
-    why.extend(times(report));
-    why.extend(alignment(report));
+    why.extend([growth(report), times(report), alignment(report)].into_iter().flatten());
     if report.physical_partitions <= 1.0 && !report.requests.is_empty() {
         why.push(
             "The container has one physical partition at this size: there, a query that does not name the key \
@@ -46,20 +43,13 @@ pub(super) fn why(
 }
 
 fn headline(best: &RankedCandidate, n_candidates: usize) -> String {
-    let report = &best.report;
-    let costs = match best.request_units {
-        Some(units) if report.has_frequency() => {
-            let [low, high] = [report.request_units_per_day.low, report.request_units_per_day.high];
-            format!(
-                "its requests take about {} RU a day (between {} and {})",
-                about(units),
-                about(low),
-                about(high)
-            )
+    let all = &best.report.request_units_per_day;
+    let costs = match best.request_units.map(about) {
+        Some(units) if best.report.has_frequency() => {
+            let [low, high] = [all.low, all.high].map(about);
+            format!("its requests take about {units} RU a day (between {low} and {high})")
         }
-        Some(units) => {
-            format!("one request of each kind takes about {} RU together", about(units))
-        }
+        Some(units) => format!("one request of each kind takes about {units} RU together"),
         None => "no requests are known, so only risks were compared".to_owned(),
     };
     let risks = match best.warnings().as_slice() {
@@ -69,11 +59,8 @@ fn headline(best: &RankedCandidate, n_candidates: usize) -> String {
     };
     let of =
         if n_candidates == 1 { String::new() } else { format!(" of {n_candidates} candidates") };
-    let works = if best.works {
-        ""
-    } else {
-        " None of them keeps each transaction in one logical partition, so none works as the requests are."
-    };
+    let spans = " None of them keeps each transaction in one logical partition, so none works as the requests are.";
+    let works = if best.works { "" } else { spans };
     format!("{} is the best{of}: {costs}, and {risks}.{works}", best.strategy())
 }
 
@@ -88,8 +75,7 @@ fn risks(best: &RankedCandidate) -> Option<String> {
 
 fn partitions(report: &CandidateReport) -> String {
     let about = if report.cardinality.exact { "" } else { "about " };
-    let largest = report.by_items.top.first();
-    let largest = largest.map_or_else(String::new, |top| {
+    let largest = report.by_items.top.first().map_or_else(String::new, |top| {
         format!(" The largest, {}, has {} of the items.", top.key, percent(top.share))
     });
     let mean = report.by_items.mean;
@@ -114,14 +100,11 @@ fn growth(report: &CandidateReport) -> Option<String> {
         })
     });
     let reached: Vec<_> = reached.collect();
-    let largest = match (reached.is_empty(), growth.ends_with_period) {
-        (false, _) => {
-            format!("the largest logical partition reaches {}", reached.join(", and "))
-        }
-        (true, ends) => {
-            let period = if ends { ", since its period ends" } else { "" };
-            format!("no logical partition reaches a limit of the service within a century{period}")
-        }
+    let largest = if reached.is_empty() {
+        let period = if growth.ends_with_period { ", since its period ends" } else { "" };
+        format!("no logical partition reaches a limit of the service within a century{period}")
+    } else {
+        format!("the largest logical partition reaches {}", reached.join(", and "))
     };
     Some(format!("With {} new items a day, {largest}.", about(items)))
 }
@@ -159,9 +142,8 @@ fn compared(best: &RankedCandidate, other: &RankedCandidate, name: &str) -> Stri
             "{name}, {strategy}, does not work: a transaction would span logical partitions."
         );
     }
-    let factor = best.request_units.zip(other.request_units);
-    let factor = factor.filter(|(best, _)| *best > 0.0).map(|(best, other)| other / best);
-    let costs = match factor {
+    let units = best.request_units.zip(other.request_units).filter(|(best, _)| *best > 0.0);
+    let costs = match units.map(|(best, other)| other / best) {
         Some(factor) if factor > SAME_COST_FACTOR => {
             format!("takes {factor:.1} times the request units")
         }
@@ -211,17 +193,12 @@ fn no_key(ranked: &[RankedCandidate], alternatives: &[SecondCopy]) -> Option<Str
         return None;
     }
     let strategy = &best.strategy;
-    let remedy = match alternatives {
-        [] => format!(
-            "No second copy of those measured makes them cheaper. {strategy} is the least bad."
-        ),
-        copies => {
-            let copies = copies.iter().map(|copy| format!("\"{}\"", copy.request));
-            let copies = copies.collect::<Vec<_>>().join(", ");
-            format!(
-                "Keep {strategy}, and see below what a second copy for {copies} saves and costs."
-            )
-        }
+    let copies: Vec<_> = alternatives.iter().map(|copy| format!("\"{}\"", copy.request)).collect();
+    let remedy = if copies.is_empty() {
+        format!("No second copy of those measured makes them cheaper. {strategy} is the least bad.")
+    } else {
+        let copies = copies.join(", ");
+        format!("Keep {strategy}, and see below what a second copy for {copies} saves and costs.")
     };
     Some(format!(
         "No key serves these requests: with each candidate, many go to all physical partitions. {remedy}"

@@ -3,10 +3,7 @@
 use super::{Advice, ContainerLoad, RankedCandidate, SecondCopy};
 use crate::{
     checks::SPANNING_TRANSACTION,
-    output::{
-        Block, NONE, Section, Table,
-        charts::{self, COLOURS},
-    },
+    output::{self, Block, COLOURS, NONE, Section, Table},
     report::{CandidateReport, Finding, NamedLevels, Severity},
     traffic::TrafficSummary,
     words::{about, percent, whole},
@@ -113,9 +110,9 @@ impl Advice {
             "The busiest logical partitions with the first key, by their share",
         ];
         let pictures = [
-            (!costs.is_empty()).then(|| charts::bars(titles[0], &costs)),
-            Some(charts::curves(titles[1], &curves)),
-            Some(charts::bars(titles[2], &top.collect::<Vec<_>>())),
+            (!costs.is_empty()).then(|| output::bars(titles[0], &costs)),
+            Some(output::curves(titles[1], &curves)),
+            Some(output::bars(titles[2], &top.collect::<Vec<_>>())),
         ];
         let pictures = titles.into_iter().zip(pictures);
         pictures.filter_map(|(title, svg)| Some(Section::new(title, vec![Block::Picture(svg?)])))

@@ -7,9 +7,7 @@
 
 use crate::{
     checks::{
-        CHANGING_KEY, CROSS_PARTITION_QUERIES, FAR_REQUEST_UNITS, HOT_PARTITION, INVALID_KEY,
-        LARGE_PARTITION, MIN_WINDOW_WRITES, MISSING_KEY, PARTITION_BYTES, PARTITION_REQUEST_UNITS,
-        THROUGHPUT_LIMIT,
+        self, FAR_REQUEST_UNITS, MIN_WINDOW_WRITES, PARTITION_BYTES, PARTITION_REQUEST_UNITS,
     },
     report::{self, CandidateReport, KeyRisk, RequestEstimates},
     request::RequestOperation,
@@ -45,13 +43,13 @@ pub(super) fn risks(estimates: &CandidateReport) -> Vec<KeyRisk> {
     let unkeyed = |n: u64| total * UNKEYED_WEIGHT * float(n) / float(estimates.items.max(1));
     let missing = if estimates.strategy.is_computed() { keys.missing + keys.null } else { 0 };
     let risks = [
-        (CROSS_PARTITION_QUERIES, fan_out),
-        (HOT_PARTITION, idle_throughput),
-        (LARGE_PARTITION, limit(growth.largest_bytes_in_a_year / PARTITION_BYTES)),
-        (THROUGHPUT_LIMIT, limit(in_a_year / PARTITION_REQUEST_UNITS)),
-        (CHANGING_KEY, moves),
-        (MISSING_KEY, unkeyed(missing)),
-        (INVALID_KEY, unkeyed(keys.not_scalar + keys.not_a_time + keys.too_long)),
+        (checks::CROSS_PARTITION_QUERIES, fan_out),
+        (checks::HOT_PARTITION, idle_throughput),
+        (checks::LARGE_PARTITION, limit(growth.largest_bytes_in_a_year / PARTITION_BYTES)),
+        (checks::THROUGHPUT_LIMIT, limit(in_a_year / PARTITION_REQUEST_UNITS)),
+        (checks::CHANGING_KEY, moves),
+        (checks::MISSING_KEY, unkeyed(missing)),
+        (checks::INVALID_KEY, unkeyed(keys.not_scalar + keys.not_a_time + keys.too_long)),
     ];
     let risks = risks.map(|(check, request_units)| KeyRisk { code: check.code, request_units });
     risks.into_iter().filter(|risk| risk.request_units > 0.0).collect()

@@ -19,6 +19,27 @@ fn tally(items: impl IntoIterator<Item = (u64, u64)>) -> KeyCounts {
 
 proptest! {
     #[test]
+    fn a_sample_is_bounded_and_depends_on_no_order(
+        mut hashes in prop::collection::vec(any::<u64>(), 0..2_000),
+    ) {
+        let sample = |hashes: &[u64]| {
+            let mut sampled = UniformSample::new(100);
+            for hash in hashes {
+                sampled.offer(*hash, || *hash);
+            }
+            let mut kept: Vec<_> = sampled.iter().copied().collect();
+            kept.sort_unstable();
+            (kept, sampled.is_all())
+        };
+        hashes.retain(|hash| *hash < u64::MAX);
+        let (kept, is_all) = sample(&hashes);
+        prop_assert!(kept.len() <= 100);
+        prop_assert_eq!(is_all, hashes.len() <= 100);
+        hashes.reverse();
+        prop_assert_eq!(sample(&hashes).0, kept);
+    }
+
+    #[test]
     fn few_keys_are_counted_exactly(
         items in prop::collection::vec((0..50_u64, 0..10_000_u64), 0..500),
     ) {

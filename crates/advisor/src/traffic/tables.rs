@@ -109,7 +109,8 @@ impl TrafficTables {
 
     fn query(&mut self, row: &TrafficRow, requests: f64) {
         let place = row.text("ActivityId").zip(row.text("PartitionKeyRangeId"));
-        self.is_bounded |= place.is_some_and(|(query, range)| self.ranges.add(query, range).is_none());
+        self.is_bounded |=
+            place.is_some_and(|(query, range)| self.ranges.add(query, range).is_none());
         let Some(text) = row.text("QueryText") else { return };
         if self.texts.len() < MAX_COUNTED_ROWS || self.texts.contains_key(text) {
             *self.texts.entry(text.to_owned()).or_default() += requests;

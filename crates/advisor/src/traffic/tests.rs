@@ -38,7 +38,8 @@ fn rows_of_the_command_line_tell_queries_in_one_partition_from_others() {
             "OperationName": "Query", "ActivityId": activity, "PartitionKey": format!("[\"{key}\"]"),
             "RequestCharge": "2.5", "TimeGenerated": format!("2026-11-22T{hour:02}:00:00.000Z")})
     };
-    let rows = [("1", "ada", 0), ("2", "ada", 6), ("3", "ada", 6), ("3", "bob", 6), ("4", "bob", 12)];
+    let rows =
+        [("1", "ada", 0), ("2", "ada", 6), ("3", "ada", 6), ("3", "bob", 6), ("4", "bob", 12)];
     let traffic = traffic(&[&Value::from(rows.map(row).to_vec()).to_string()]);
     let kinds = kinds(&traffic);
     let brief = |kind: &Value| (kind["kind"].clone(), kind["frequency"]["perDay"].clone());
@@ -134,9 +135,11 @@ fn a_number_is_read_where_its_form_has_one_meaning() {
 fn times_of_the_portal_are_read_and_rows_without_one_are_no_requests() {
     let per_day =
         |text: &str, day_first| per_day("8", text, Notation { day_first, ..Notation::default() });
-    let same_day = "2026/7/16 0:00:00.403|16/07/2026 00:00:00.030|7/16/2026, 12:00:00.000\u{202f}AM";
+    let same_day =
+        "2026/7/16 0:00:00.403|16/07/2026 00:00:00.030|7/16/2026, 12:00:00.000\u{202f}AM";
     let other_day = "7/8/2026, 12:00:00.000 AM|2026-07-15 00:00:00|15/7/2026, 12:00:00.000 a. m.";
-    for (texts, expected) in [(same_day, 8.0), (other_day, 4.0), ("yesterday||99/99/2026 0:00", 0.0)]
+    for (texts, expected) in
+        [(same_day, 8.0), (other_day, 4.0), ("yesterday||99/99/2026 0:00", 0.0)]
     {
         for text in texts.split('|') {
             assert_eq!(per_day(text, None), Ok(expected), "{text}");

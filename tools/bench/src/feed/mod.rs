@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use serde_json::{Value, json};
+use serde_json::json;
 use tributary_local::client::Call;
 
 use crate::{
-    handler::MeasuredHandler,
+    handler::{LOG_DELAY, MeasuredHandler},
     machine,
     report::{Table, each, rate},
     world::{BenchWorld, USERS, WRITERS, author, like, send_all, user},
@@ -58,14 +58,8 @@ pub(crate) async fn run(options: &FeedBenchOptions) -> anyhow::Result<()> {
 
 /// Measures one projection at a time, on each kind of change of a post.
 async fn each_by_itself(n: usize) -> anyhow::Result<Table> {
-    let mut table = Table::new([
-        "changes",
-        "projection",
-        "changes",
-        "changes a second",
-        "requests a change",
-        "RU a change",
-    ]);
+    let heads = ["changes", "projection", "changes", "changes a second"];
+    let mut table = Table::new(heads.into_iter().chain(["requests a change", "RU a change"]));
     let mut app = FeedApp::start().await?;
     app.write_posts(n).await?;
     measure(&mut app, "new posts", &mut table).await?;
@@ -144,19 +138,12 @@ impl FeedApp {
     /// Delivers all changes to a projection, and returns their number, the time, and the cost by the lines of
     /// the handler's log.
     async fn drain(&mut self, function: &str) -> anyhow::Result<Drained> {
+        self.handler.costs();
         let begin = Instant::now();
         let changes = self.world.drain(&self.handler, &[function]).await?;
         let took = begin.elapsed();
-        let mut drained = Drained { changes, took, requests: 0.0, request_units: 0.0 };
-        let mut delivered = 0;
-        while delivered < changes {
-            let is_of = |line: &Value| line["function"] == function;
-            let line = self.handler.line("Applied a batch of changes", is_of).await?;
-            let figure = |name: &str| line[name].as_f64().unwrap_or_default();
-            delivered += usize::try_from(line["delivered"].as_u64().unwrap_or_default())?;
-            drained.requests += figure("store.requests");
-            drained.request_units += figure("request_charge_ru");
-        }
-        Ok(drained)
+        tokio::time::sleep(LOG_DELAY).await;
+        let [requests, request_units] = self.handler.costs();
+        Ok(Drained { changes, took, requests, request_units })
     }
 }

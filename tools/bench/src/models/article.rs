@@ -1,12 +1,8 @@
 //! V1 and V2, the article's first two models, in its containers.
 //!
-//! V1 stores nothing twice. The article and its figures show how names and counts are found: a query looks up the
-//! name on a post (Q2), a point read each name in a list, and a query each count. V2 has the names on posts,
-//! comments and likes, and both counts on the post. The article counts in a stored procedure; here that is a read,
-//! and a transactional batch under the ETag of the read.
-//!
-//! The article does not print its queries. These give the answers of the product, in its order, so that the three
-//! models can be compared.
+//! V1 stores nothing twice: a query looks up the name on a post (Q2), a point read each name in a list, and a query each
+//! count. V2 has the names on posts, comments and likes, and both counts on the post, which a transactional batch counts
+//! under the ETag of a read. The article does not print its queries; these give the answers of the product, in its order.
 
 use std::sync::Arc;
 

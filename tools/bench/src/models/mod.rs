@@ -1,8 +1,6 @@
-//! `cargo xtask bench models`: the data models V1, V2 and V3 of the article [How to model and partition data on
-//! Azure Cosmos DB](https://learn.microsoft.com/azure/cosmos-db/nosql/model-partition-example), side by side: the
-//! cost of its ten requests in each. `docs/models.md` explains the results.
-//!
-//! A reader begins with [`article`], the article's first two models; [`v3`] is the product.
+//! `cargo xtask bench models`: the data models V1, V2 ([`article`]) and V3 ([`v3`], the product) of the article [How to
+//! model and partition data on Azure Cosmos DB](https://learn.microsoft.com/azure/cosmos-db/nosql/model-partition-example),
+//! side by side: the cost of its ten requests in each. `docs/models.md` explains the results.
 
 mod article;
 mod v3;

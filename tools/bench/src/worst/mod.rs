@@ -1,12 +1,10 @@
-//! The dearest request of each HTTP function that the API accepts, found by a generator: store
-//! requests, request units, time and memory, beside the limits of the function.
+//! The dearest request of each HTTP function that the API accepts, found by a generator: store requests, request units,
+//! time and memory, beside the limits of the function.
 //!
-//! 1. The store is filled with items at their limits ([`data`]): a page of the largest comments, a
-//!    full feed, customers with a page of orders, six years of news, dead letters.
-//! 2. For each function the generator tries all combinations of parameters, windows and bodies
-//!    ([`requests`]), follows the cursors, and forges them, and tokens; a body lacks its end.
-//! 3. Each request is alone on the handler. The handler's log line says what it used of the store and
-//!    how long it took. Each function has a handler of its own; Linux says by how much it grew.
+//! 1. The store is filled with items at their limits ([`data`]).
+//! 2. For each function the generator tries all combinations of parameters, windows and bodies ([`requests`]), follows
+//!    the cursors, and forges them, and tokens; a body lacks its end.
+//! 3. Each request is alone on the handler, and each function has a handler of its own.
 //!
 //! A function without requests in the generator is an error, and so is a request above a limit.
 

@@ -1,11 +1,11 @@
 //! The blog: users, posts, comments and likes.
 //!
-//! Each client has users and posts of its own, so it knows their exact state. But all clients comment
-//! on and like the posts of all, so counts, edits and deletes of one post meet each other. If a
-//! reaction meets the deletion of its post, either may have been first, and the model allows both.
+//! Each client has users and posts of its own, so it knows their exact state. But all clients comment on and like the
+//! posts of all, so counts, edits and deletes of one post meet each other. If a reaction meets the deletion of its post,
+//! either may have been first, and the model allows both.
 //!
-//! To add an operation: 1. a method that returns its request and the judge of its answer
-//! (`operations.rs`, `reactions.rs`); 2. its probability in `next`; 3. its comparison in `check.rs`.
+//! To add an operation, here as in the other domains: 1. a method that returns its request and the judge of its answer;
+//! 2. its probability in `next`; 3. its comparison in `check.rs`.
 
 mod check;
 mod operations;

@@ -1,17 +1,10 @@
-//! The news: items of a few providers. Crawlers post, edit and move them by their dates while time
-//! passes, and the migration and the archive move old ones.
+//! The news: items of a few providers. Crawlers post, edit and move them by their dates while time passes, and the
+//! migration and the archive move old ones.
 //!
-//! Each client has items of its own, which only it posts, so it knows their exact state. But all
-//! clients share providers, and so partitions, and all lists. Many items are published so long ago that
-//! they reach the age of the migration within the run: the clock of the app runs faster. After the run,
-//! months pass at once.
-//!
-//! A killed handler may leave an unfinished move; then the same request is retried. An item that
-//! a batch could not store may have been stored: until its next post it may have its former or its new
-//! state.
-//!
-//! To add an operation: 1. a method that returns its request and the judge of its answer
-//! (`operations.rs`); 2. its probability in `next`; 3. its comparison in `check.rs`.
+//! Each client has items of its own, so it knows their exact state. But all clients share providers, and so partitions,
+//! and all lists. The clock of the app runs faster, so many items reach the age of the migration within the run; after
+//! it, months pass at once. An item that a batch could not store may have been stored: until its next post it may have
+//! its former or its new state.
 
 mod check;
 mod item;

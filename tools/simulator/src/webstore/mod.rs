@@ -1,15 +1,9 @@
 //! The WebStore: categories, tags, products, customers and orders.
 //!
-//! Each client has labels (categories and tags), products and customers of its own, which only it
-//! changes, so it knows their exact state. But all clients put their products into the categories of
-//! all, tag them with the tags of all, and order for the customers of all. So renames meet creations,
-//! edits and moves of products that carry the name, and orders of one customer meet each other. Labels
-//! and customers are never deleted here.
-//!
-//! An order may name another client's product, which may have moved meanwhile: then 404 is right.
-//!
-//! To add an operation: 1. a method that returns its request and the judge of its answer; 2. its
-//! probability in `next`; 3. its comparison in `check.rs`.
+//! Each client has labels (categories and tags), products and customers of its own, so it knows their exact state. But
+//! all clients put their products into the categories of all, tag them with the tags of all, and order for the customers
+//! of all. Labels and customers are never deleted here. An order may name another client's product, which may have moved
+//! meanwhile: then 404 is right.
 
 mod check;
 mod operations;

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{LARGE, REQUESTS, advice, items, large, posts};
+use super::{LARGE, REQUESTS, advice, large, posts};
 use crate::support::{Folder, random};
 
 fn strategies(advice: &Value) -> Vec<&str> {

@@ -6,9 +6,7 @@ use azure_data_cosmos::{ContainerClient, PartitionKey, models::PartitionKeyValue
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use tokio::process::Command;
-use tributary_local::cosmos::{
-    ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer,
-};
+use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer};
 
 use crate::support::{CommandOutput, Folder, random};
 
@@ -93,7 +91,6 @@ impl ContainerWorld {
         let answers = requests.iter().filter_map(|request| request.answer.as_ref());
         answers.map(|answer| answer.request_units).sum()
     }
-
 }
 
 async fn put(container: &ContainerClient, item: Value) {

@@ -105,7 +105,11 @@ fn writes_cost_by_size_and_by_the_index() {
         ("replace", 2.0 * 4.95 + 8.0 * 0.2),
         ("patch", 2.0 * 4.95 + 8.0 * 0.2 + 0.4),
     ] {
-        near(posts().with(write(operation)).report("/userId").requests[0].request_units, units, 1e-9);
+        near(
+            posts().with(write(operation)).report("/userId").requests[0].request_units,
+            units,
+            1e-9,
+        );
     }
     let mut world = posts().with(write("create"));
     let policy = json!({"excludedPaths": [{"path": "/*"}], "includedPaths": []});
