@@ -124,31 +124,28 @@ fn varied(ranked: impl Iterator<Item = KeyStrategy>) -> Vec<KeyStrategy> {
     rounds.into_iter().take(MAX_CANDIDATES).map(|(_, strategy)| strategy).collect()
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
 struct RequestedPaths {
     equal: Vec<PropertyPath>,
     ordered: Vec<PropertyPath>,
 }
 
+/// Returns the paths of the requests, the most frequent first.
 fn wishes(requests: &[RequestKind]) -> RequestedPaths {
-    let mut equal: HashMap<&PropertyPath, f64> = HashMap::new();
-    let mut ordered: HashMap<&PropertyPath, f64> = HashMap::new();
-    for request in requests {
-        let weight = request.per_day().unwrap_or(1.0);
-        for (path, wanted) in &request.filters {
-            let list = if wanted.is_range() { &mut ordered } else { &mut equal };
-            *list.entry(path).or_default() += weight;
+    let sorted = |is_ordered: bool| {
+        let mut weights: HashMap<&PropertyPath, f64> = HashMap::new();
+        for request in requests {
+            let weight = request.per_day().unwrap_or(1.0);
+            let filters = request.filters.iter().filter(|(_, it)| it.is_range() == is_ordered);
+            let order = request.order_by.iter().filter(|_| is_ordered).map(|order| &order.path);
+            for path in filters.map(|(path, _)| path).chain(order) {
+                *weights.entry(path).or_default() += weight;
+            }
         }
-        if let Some(order) = &request.order_by {
-            *ordered.entry(&order.path).or_default() += weight;
-        }
-    }
-    let sorted = |list: HashMap<&PropertyPath, f64>| {
-        let mut list: Vec<_> = list.into_iter().collect();
+        let mut list: Vec<_> = weights.into_iter().collect();
         list.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
         list.into_iter().map(|(path, _)| path.clone()).collect()
     };
-    RequestedPaths { equal: sorted(equal), ordered: sorted(ordered) }
+    RequestedPaths { equal: sorted(false), ordered: sorted(true) }
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub struct RequestKind {
     /// read.
     #[serde(
         default,
-        deserialize_with = "filters_without_repeats",
+        deserialize_with = "unique_filters",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub filters: BTreeMap<PropertyPath, RequestFilter>,
@@ -83,7 +83,7 @@ pub struct TransactionStep {
     /// The items that it writes; those of the transaction when none is given.
     #[serde(
         default,
-        deserialize_with = "filters_without_repeats",
+        deserialize_with = "unique_filters",
         skip_serializing_if = "Filter::is_empty"
     )]
     pub filters: Filter,
@@ -96,7 +96,7 @@ pub struct TransactionStep {
 }
 
 /// Reads filters. Of two filters on one property, serde would drop the first.
-fn filters_without_repeats<'de, D: Deserializer<'de>, F: Deserialize<'de>>(
+fn unique_filters<'de, D: Deserializer<'de>, F: Deserialize<'de>>(
     from: D,
 ) -> Result<BTreeMap<PropertyPath, F>, D::Error> {
     struct Filters<F>(PhantomData<F>);
@@ -219,53 +219,47 @@ impl RequestKind {
 
     fn check(&self) -> anyhow::Result<()> {
         use RequestOperation::{Patch, Query, Replace, Transaction, Upsert};
+        let Self { operation, filters, set, writes, .. } = self;
         let per_day = self.per_day().unwrap_or_default();
-        ensure!(per_day.is_finite() && per_day >= 0.0, "`perDay` is a number from 0 on");
-        ensure!(
-            self.limit != Some(0),
-            "`limit` is 1 or more: a request for no items costs nothing"
-        );
         let of_a_query = self.limit.is_some() || self.order_by.is_some() || !self.select.is_items();
-        ensure!(
-            !of_a_query || self.operation == Query,
-            "only a query has `limit`, `orderBy` and `select`"
-        );
-        ensure!(
-            self.set.is_empty() || [Replace, Upsert, Patch].contains(&self.operation),
-            "only a replace, upsert or patch has `set`; in a transaction each of `writes` has it"
-        );
-        ensure!(
-            self.writes.is_empty() || self.operation == Transaction,
-            "only a transaction has `writes`"
-        );
         let is_window = |wanted: &&RequestFilter| matches!(wanted, RequestFilter::Last(_));
-        ensure!(
-            self.filters.values().filter(is_window).count() <= 1,
-            "one property may have a `last`; give the others `from` and `to`"
-        );
-        for (path, wanted) in &self.filters {
-            if let RequestFilter::Fixed(condition) = wanted {
-                check_condition(path, condition)?;
-            }
+        let is_write = |step: &TransactionStep| ![Query, Transaction].contains(&step.operation);
+        for (is_right, rule) in [
+            (per_day.is_finite() && per_day >= 0.0, "`perDay` is a number from 0 on"),
+            (self.limit != Some(0), "`limit` is 1 or more: a request for no items costs nothing"),
+            (
+                !of_a_query || *operation == Query,
+                "only a query has `limit`, `orderBy` and `select`",
+            ),
+            (
+                set.is_empty() || [Replace, Upsert, Patch].contains(operation),
+                "only a replace, upsert or patch has `set`; in a transaction each of `writes` has it",
+            ),
+            (writes.is_empty() || *operation == Transaction, "only a transaction has `writes`"),
+            (
+                filters.values().filter(is_window).count() <= 1,
+                "one property may have a `last`; give the others `from` and `to`",
+            ),
+            (
+                writes.iter().all(is_write),
+                "a transaction writes items by their ids: create, replace, upsert, patch or delete. Write a query as \
+                 a request of its own",
+            ),
+            (writes.iter().all(|step| step.items > 0), "`items` of a write is 1 or more"),
+        ] {
+            ensure!(is_right, rule);
         }
-        for step in &self.writes {
-            ensure!(
-                ![Query, Transaction].contains(&step.operation),
-                "a transaction writes items by their ids: create, replace, upsert, patch or delete. \
-                 Write a query as a request of its own"
-            );
-            ensure!(step.items > 0, "`items` of a write is 1 or more");
-            for (path, condition) in &step.filters {
-                check_condition(path, condition)?;
-            }
-        }
-        let operations: u64 = self.writes.iter().map(|step| u64::from(step.items)).sum();
+        let operations: u64 = writes.iter().map(|step| u64::from(step.items)).sum();
         ensure!(
             operations <= MAX_TRANSACTION_OPERATIONS,
-            "a transaction has at most {MAX_TRANSACTION_OPERATIONS} operations, and this one has \
-             {operations}: split it"
+            "a transaction has at most {MAX_TRANSACTION_OPERATIONS} operations, and this one has {operations}: split it"
         );
-        Ok(())
+        let fixed = filters.iter().filter_map(|(path, wanted)| match wanted {
+            RequestFilter::Fixed(condition) => Some((path, condition)),
+            RequestFilter::Drawn | RequestFilter::Last(_) => None,
+        });
+        let mut conditions = fixed.chain(writes.iter().flat_map(|step| &step.filters));
+        conditions.try_for_each(|(path, condition)| check_condition(path, condition))
     }
 
     pub(crate) fn sets(&self, path: &PropertyPath) -> bool {
@@ -290,9 +284,7 @@ fn check_condition(path: &PropertyPath, condition: &FilterCondition) -> anyhow::
             match compared(from, to) {
                 None => "`from` and `to` are two texts, or two numbers",
                 Some(Ordering::Less) => return Ok(()),
-                Some(_) => {
-                    "`from` is not before `to`, so no item matches; `to` itself is not part of it"
-                }
+                Some(_) => "`from` is not before `to`, which is not part of it, so no item matches",
             }
         }
         _ => return Ok(()),

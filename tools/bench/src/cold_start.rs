@@ -52,15 +52,9 @@ pub(crate) async fn run(options: &ColdStartOptions) -> anyhow::Result<()> {
         }
     }
     println!("{} starts each; {}\n", options.starts, machine::line());
-    let mut table = Table::new([
-        "build, first request",
-        "`GET /` p50, ms",
-        "p99",
-        "first request p50, ms",
-        "p99",
-        "RSS, MiB",
-        "PSS, MiB",
-    ]);
+    let mut table = Table::new(
+        "build, first request | `GET /` p50, ms | p99 | first request p50, ms | p99 | RSS, MiB | PSS, MiB",
+    );
     for ((build, (name, _)), starts) in &cases {
         let times = |of: fn(&Start) -> Duration| {
             let sorted = Sorted::from(starts.iter().map(of).collect::<Vec<_>>());

@@ -24,7 +24,7 @@ use crate::{
     world::{BenchWorld, USERS, WRITERS, author, comment, post, send_all, user},
 };
 
-const HEADS: [&str; 6] = ["work", "items", "seconds", "items/s", "requests an item", "RU an item"];
+const HEADS: &str = "work | items | seconds | items/s | requests an item | RU an item";
 
 /// The size of the measurement.
 #[derive(Debug, clap::Args)]

@@ -125,16 +125,10 @@ async fn measure(
 }
 
 fn by_kind(took: &[Vec<Took>]) -> Table {
-    let mut table = Table::new([
-        "request",
-        "answered p50, ms",
-        "p99",
-        "of it the SDK p50, ms",
-        "p99",
-        "handler adds p50, ms",
-        "p99",
-        "of it the app p50, ms",
-    ]);
+    let mut table = Table::new(
+        "request | answered p50, ms | p99 | of it the SDK p50, ms | p99 | handler adds p50, ms | p99 | \
+         of it the app p50, ms",
+    );
     for ((name, _), took) in KINDS.iter().zip(took) {
         let of = |part: fn(&Took) -> Duration| {
             let sorted = Sorted::from(took.iter().map(part).collect::<Vec<_>>());

@@ -49,13 +49,14 @@ pub(crate) fn mebibytes(kibibytes: usize) -> String {
 /// `comfy-table` and `tabled` in Markdown are not.
 #[derive(Debug)]
 pub(crate) struct Table {
-    heads: Vec<String>,
+    heads: Vec<&'static str>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    pub(crate) fn new<T: Into<String>>(heads: impl IntoIterator<Item = T>) -> Self {
-        Self { heads: heads.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    /// Creates a table with heads such as `request | RU`.
+    pub(crate) fn new(heads: &'static str) -> Self {
+        Self { heads: heads.split(" | ").collect(), rows: Vec::new() }
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {

@@ -40,26 +40,14 @@ pub(crate) struct ManyCopies {
     pub(crate) list: (String, usize),
     pub(crate) renames: fn(&str) -> Vec<Call>,
     pub(crate) names: fn(&Value) -> Vec<&Value>,
-    /// A parent of many items that is deleted, if the domain has one.
-    pub(crate) removed: Option<RemovedParent>,
     pub(crate) renamed: usize,
-}
-
-/// A parent that is deleted, and then created and deleted again.
-pub(crate) struct RemovedParent {
-    pub(crate) path: String,
-    pub(crate) body: Value,
-    pub(crate) children: String,
-    pub(crate) items: Vec<Value>,
-    pub(crate) tombstone: &'static str,
 }
 
 impl ManyCopies {
     /// Writes the items one by one: for a transaction the local store copies the physical partition.
     pub(crate) async fn write(&self, database: &DatabaseClient) -> anyhow::Result<()> {
         let container = database.container_client(self.container, None).await?;
-        let removed = self.removed.iter().flat_map(|removed| &removed.items);
-        let writes = self.items.iter().chain(removed).map(async |item| {
+        let writes = self.items.iter().map(async |item| {
             let partition = text(item, self.partition_key).to_owned();
             container.create_item(partition, text(item, "id"), item, None).await?;
             Ok(())
@@ -92,11 +80,8 @@ impl ManyCopies {
         Ok(())
     }
 
-    /// Deletes the parent, and renames the source and reads its list until it is dropped.
+    /// Renames the source and reads its list until it is dropped.
     pub(crate) async fn keep_renaming(&mut self, api: &Api) -> anyhow::Result<Infallible> {
-        if let Some(removed) = &self.removed {
-            api.accepted(&Call::delete(&removed.path)).await?;
-        }
         loop {
             self.rename(api).await?;
             let renamed = Instant::now();
@@ -107,20 +92,10 @@ impl ManyCopies {
         }
     }
 
-    /// Ends the work that was dropped, when nothing disturbs the app. A new parent under the id must have
-    /// none of the items.
     pub(crate) async fn complete(&mut self, api: &Api) -> anyhow::Result<()> {
         // The name of a rename that was dropped may be in use.
         self.renamed += 1;
-        self.rename(api).await?;
-        if let Some(removed) = &self.removed {
-            api.send(&Call::delete(&removed.path)).await;
-            api.accepted(&Call::put(&removed.path, removed.body.clone())).await?;
-            let left = api.list(&removed.children).await?.len();
-            ensure!(left == 0, "{} shows {left} items of a deleted parent", removed.children);
-            api.accepted(&Call::delete(&removed.path)).await?;
-        }
-        Ok(())
+        self.rename(api).await
     }
 
     pub(crate) async fn check(&self, database: &DatabaseClient) -> anyhow::Result<Vec<String>> {
@@ -141,9 +116,6 @@ impl ManyCopies {
             if names.len() != (self.names)(item).len() || names.iter().any(|it| **it != name) {
                 wrong.push(format!("instead of {name}: {found}"));
             }
-        }
-        if let Some(removed) = &self.removed {
-            stored.retain(|_, item| item["type"] != removed.tombstone);
         }
         wrong.extend(stored.values().map(|item| format!("left behind: {item}")));
         Ok(wrong)

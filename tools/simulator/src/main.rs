@@ -75,7 +75,7 @@ pub(crate) struct ChaosCli {
     rebuild: Option<String>,
 
     /// The number of items of one author, or of one category and tag, that is renamed all the time, and
-    /// whose list must always show all of them; and a post with a quarter as many likes, which is deleted.
+    /// whose list must always show all of them.
     #[arg(long, value_name = "N", default_value_t = 0)]
     copies: usize,
 

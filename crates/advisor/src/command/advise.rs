@@ -18,6 +18,11 @@ use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 
 use super::{input, print, run_analysis};
 
+const DATA: &str = "Your data";
+const KEYS: &str = "Keys";
+const CONTAINER: &str = "The container";
+const OUTPUT: &str = "Output";
+
 /// Ranks partition keys for a container by the costs of your own items and requests.
 ///
 /// Nothing leaves this machine: the items are a file, the requests are a file, the request units are
@@ -26,16 +31,11 @@ use super::{input, print, run_analysis};
 #[command(after_long_help = HELP_EXAMPLES)]
 pub(crate) struct AdviseArguments {
     /// The items: JSON Lines, or a JSON array, of any number, also as gzip. Several files are one sample; `-` is stdin.
-    #[arg(
-        long,
-        help_heading = "Your data",
-        value_name = "FILE",
-        required_unless_present = "characteristics"
-    )]
+    #[arg(long, help_heading = DATA, value_name = "FILE", required_unless_present = "characteristics")]
     pub items: Vec<PathBuf>,
 
     /// The requests: JSON Lines, a kind of request a line. Without them keys are ranked by risks alone.
-    #[arg(long, help_heading = "Your data", value_name = "FILE")]
+    #[arg(long, help_heading = DATA, value_name = "FILE")]
     pub requests: Option<PathBuf>,
 
     /// Measured traffic, as CSV or JSON: exports of CDBDataPlaneRequests, CDBPartitionKeyRUConsumption,
@@ -43,80 +43,75 @@ pub(crate) struct AdviseArguments {
     ///
     /// Without --requests the kinds of requests come from it. With --requests it gives a frequency to each
     /// kind that is named as a function of the handler.
-    #[arg(long, help_heading = "Your data", value_name = "FILE", num_args = 1..)]
+    #[arg(long, help_heading = DATA, value_name = "FILE", num_args = 1..)]
     pub traffic: Vec<PathBuf>,
 
     /// The days of --traffic, where its rows have no times.
-    #[arg(long, help_heading = "Your data", value_name = "N", requires = "traffic", value_parser = positive)]
+    #[arg(long, help_heading = DATA, value_name = "N", requires = "traffic", value_parser = positive)]
     pub days: Option<f64>,
 
     #[command(flatten)]
     pub notation: Notation,
 
     /// Choose without data, by its characteristics: a TOML file in which each line is optional.
-    #[arg(long, help_heading = "Your data", value_name = "FILE", conflicts_with_all = ["items", "requests", "traffic", "candidate"])]
+    #[arg(long, help_heading = DATA, value_name = "FILE", conflicts_with_all = ["items", "requests", "traffic", "candidate"])]
     pub characteristics: Option<PathBuf>,
 
     /// A key to compare, such as /userId or '/tenantId,/date by month'. Without any they are proposed.
-    #[arg(long, help_heading = "Keys", value_name = "KEY")]
+    #[arg(long, help_heading = KEYS, value_name = "KEY")]
     pub candidate: Vec<KeyStrategy>,
 
     /// The current key of the container. A warning about it is exit code 1.
-    #[arg(long, help_heading = "Keys", value_name = "KEY")]
+    #[arg(long, help_heading = KEYS, value_name = "KEY")]
     pub current: Option<KeyStrategy>,
 
     /// The name of the container in the output, in --containers and in --traffic.
-    #[arg(long, help_heading = "The container", value_name = "NAME")]
+    #[arg(long, help_heading = CONTAINER, value_name = "NAME")]
     pub container: Option<String>,
 
     /// Take the indexing policy, and the key as --current, from the container's entry in this file.
-    #[arg(long, help_heading = "The container", value_name = "FILE", requires = "container")]
+    #[arg(long, help_heading = CONTAINER, value_name = "FILE", requires = "container")]
     pub containers: Option<PathBuf>,
 
     /// Properties whose values together come once in the container, such as /tenantId,/email: a unique key or,
     /// where the key cannot have one, a reservation.
-    #[arg(long, help_heading = "The container", value_name = "PATHS")]
+    #[arg(long, help_heading = CONTAINER, value_name = "PATHS")]
     pub unique: Vec<UniqueProperties>,
 
     /// Items of the whole container, when the file is a sample of it.
-    #[arg(long, help_heading = "The container", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, help_heading = CONTAINER, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub items_in_container: Option<u64>,
 
     /// The draw of the file from the container of --items-in-container: `items`, each at random; `keys`,
     /// whole logical partitions of --current at random; or a key, such as /userId, whole values of it.
     ///
     /// A container that is to grow: `items` where each key gets more of them, `keys` where keys are added.
-    #[arg(
-        long,
-        help_heading = "The container",
-        value_name = "HOW",
-        requires = "items_in_container"
-    )]
+    #[arg(long, help_heading = CONTAINER, value_name = "HOW", requires = "items_in_container")]
     pub sampled: Option<String>,
 
     /// New items a day, for the time until a limit is reached. Otherwise the creates of --requests.
-    #[arg(long, help_heading = "The container", value_name = "N", value_parser = number)]
+    #[arg(long, help_heading = CONTAINER, value_name = "N", value_parser = number)]
     pub items_per_day: Option<f64>,
 
     /// Physical partitions of the container. The default is the number that its size and its request units need.
-    #[arg(long, help_heading = "The container", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, help_heading = CONTAINER, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub physical_partitions: Option<u32>,
 
     /// The property with the time of creation, for hot partitions over time. Otherwise the time that most
     /// items have and that is named like one; or /_ts, unless all items were written within a day.
-    #[arg(long, help_heading = "The container", value_name = "PATH")]
+    #[arg(long, help_heading = CONTAINER, value_name = "PATH")]
     pub time: Option<PropertyPath>,
 
     /// Print JSON.
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 
     /// Write the report as one HTML file, with charts.
-    #[arg(long, help_heading = "Output", value_name = "FILE", conflicts_with = "characteristics")]
+    #[arg(long, help_heading = OUTPUT, value_name = "FILE", conflicts_with = "characteristics")]
     pub html: Option<PathBuf>,
 
     /// Write the requests that were used, to change and use them as --requests.
-    #[arg(long, help_heading = "Output", value_name = "FILE")]
+    #[arg(long, help_heading = OUTPUT, value_name = "FILE")]
     pub write_requests: Option<PathBuf>,
 }
 

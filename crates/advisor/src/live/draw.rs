@@ -12,10 +12,10 @@
 //! 4. A page is requested while twice the dearest page so far is left, and its size is such that it takes an
 //!    eighth of that; the first has one item. So the bound holds unless an item is far larger than all before it.
 
-use std::{collections::BTreeSet, io, time::Duration};
+use std::{collections::BTreeSet, io};
 
 use anyhow::{Context, bail};
-use azure_data_cosmos::{CosmosError, Query};
+use azure_data_cosmos::Query;
 use futures::TryStreamExt;
 use serde_json::Value;
 use twox_hash::XxHash64;
@@ -46,10 +46,6 @@ const FIRST_ENDING_LENGTH: u32 = 4;
 const MAX_ENDING_LENGTH: u32 = 12;
 const MAX_ENDINGS: u64 = 64;
 const PORTIONS: usize = 4;
-
-/// Attempts of a portion that the service throttles, after those of the SDK, and the first pause.
-const MAX_ATTEMPTS: u32 = 7;
-const FIRST_RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DrawnSample {
@@ -176,29 +172,8 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
         bail!("the request units are too few for a sample; raise --max-request-units")
     }
 
-    /// Reads a portion of at most so many request units and items. The service may throttle it, and split its
-    /// physical partition.
+    /// Reads a portion of at most so many request units and items.
     async fn portion(
-        &mut self,
-        query: &Query,
-        request_units: f64,
-        items: u64,
-    ) -> anyhow::Result<SamplePortion> {
-        let mut pause = FIRST_RETRY_PAUSE;
-        let mut attempt = 1;
-        loop {
-            match self.attempt(query, request_units, items).await {
-                Err(error) if attempt < MAX_ATTEMPTS && is_throttled(&error) => {
-                    tokio::time::sleep(pause).await;
-                    pause *= 2;
-                    attempt += 1;
-                }
-                result => return Ok(result?),
-            }
-        }
-    }
-
-    async fn attempt(
         &mut self,
         query: &Query,
         request_units: f64,
@@ -293,8 +268,4 @@ fn query_of(endings: &[String]) -> azure_data_cosmos::Result<Query> {
         query = query.with_parameter(format!("@e{n}"), ending)?;
     }
     Ok(query)
-}
-
-fn is_throttled(error: &CosmosError) -> bool {
-    error.status().is_throttled() || error.status().is_service_unavailable()
 }

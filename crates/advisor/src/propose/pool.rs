@@ -1,12 +1,13 @@
 //! All sensible strategies of the properties of a profile.
 
-use std::collections::HashSet;
+use std::{cmp::Reverse, collections::HashSet};
 
 use cosmos_model::partitioning::{KeyStrategy, path::PropertyPath};
 
 use super::{ItemProfile, MAX_POOL_STRATEGIES, RequestedPaths};
 use crate::words::float;
 
+/// The smallest share of the items that have a property of a key as a text or whole number.
 const MIN_USUAL_SHARE: f64 = 0.9;
 
 /// The longest text of a key, in bytes: the limit of containers without large keys.
@@ -28,25 +29,20 @@ pub(super) fn pool(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<KeyStr
     let mut keys: Vec<String> = values.iter().map(ToString::to_string).collect();
     for path in paired {
         for time in &times {
-            let by = |period| format!("{path}+{time} by {period}");
-            keys.extend(["month", "day", "quarter"].map(by));
+            keys.extend(["month", "day", "quarter"].map(|by| format!("{path}+{time} by {by}")));
             keys.push(format!("{path},{time} by month"));
         }
     }
     for path in paired {
         for other in paired.iter().filter(|other| distinct(path) <= distinct(other)) {
             keys.push(format!("{path},{other}"));
-            let are_wished = [path, other].iter().all(|path| wishes.equal.contains(path));
-            if are_wished || Some(other) != id {
-                keys.push(format!("{path}+{other}"));
-            }
+            let are_wished = wishes.equal.contains(path) && wishes.equal.contains(other);
+            keys.extend((are_wished || Some(other) != id).then(|| format!("{path}+{other}")));
         }
     }
-    for time in &times {
-        for period in ["month", "day"] {
-            keys.push(format!("{time} by {period}"));
-            keys.extend(id.map(|id| format!("{time} by {period}+{id} in 10 buckets")));
-        }
+    for key in times.iter().flat_map(|time| ["month", "day"].map(|by| format!("{time} by {by}"))) {
+        keys.extend(id.map(|id| format!("{key}+{id} in 10 buckets")));
+        keys.push(key);
     }
     let few = values.iter().filter(|path| distinct(path) < MIN_UNBUCKETED_VALUES);
     for path in few.filter(|path| Some(*path) != id) {
@@ -64,15 +60,11 @@ pub(super) fn pool(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<KeyStr
 /// Returns the properties that are times: first those with a range or an order in requests, then those with
 /// the most days.
 fn times(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<PropertyPath> {
-    let is_time = |n: usize, items: usize| as_share(n, items) >= MIN_USUAL_SHARE;
-    let mut times: Vec<_> = profile
-        .paths
-        .iter()
-        .filter(|(_, path)| is_time(path.times, profile.items) && path.days.len() > 1)
-        .collect();
-    times.sort_by_key(|(path, profile)| {
-        (place(path, &wishes.ordered), std::cmp::Reverse(profile.days.len()))
-    });
+    let is_time = |times: usize| as_share(times, profile.items) >= MIN_USUAL_SHARE;
+    let times = profile.paths.iter();
+    let times = times.filter(|(_, path)| is_time(path.times) && path.days.len() > 1);
+    let mut times: Vec<_> = times.collect();
+    times.sort_by_key(|(path, seen)| (place(path, &wishes.ordered), Reverse(seen.days.len())));
     times.into_iter().take(MAX_TIMES).map(|(path, _)| path.clone()).collect()
 }
 
@@ -82,19 +74,16 @@ fn values(
     wishes: &RequestedPaths,
     times: &[PropertyPath],
 ) -> Vec<PropertyPath> {
-    let mut values: Vec<_> = profile
-        .paths
-        .iter()
-        .filter(|(path, values)| {
-            as_share(values.scalar - values.truths, profile.items) >= MIN_USUAL_SHARE
-                && as_share(values.times, profile.items) < MIN_USUAL_SHARE
-                && values.longest <= MAX_TEXT_BYTES
-                && (values.values.len() > 1 || wishes.equal.contains(path))
-                && !times.contains(path)
-        })
-        .collect();
+    let values = profile.paths.iter().filter(|(path, values)| {
+        as_share(values.scalar - values.truths, profile.items) >= MIN_USUAL_SHARE
+            && as_share(values.times, profile.items) < MIN_USUAL_SHARE
+            && values.longest <= MAX_TEXT_BYTES
+            && (values.values.len() > 1 || wishes.equal.contains(path))
+            && !times.contains(path)
+    });
+    let mut values: Vec<_> = values.collect();
     values.sort_by_key(|(path, values)| {
-        (place(path, &wishes.equal), std::cmp::Reverse(values.values.len()), path.names().len())
+        (place(path, &wishes.equal), Reverse(values.values.len()), path.names().len())
     });
     let mut values: Vec<PropertyPath> = values.into_iter().map(|(path, _)| path.clone()).collect();
     // The id is always a candidate: point reads are the cheapest requests.

@@ -31,7 +31,7 @@ const POLL_DELAYS: [Option<Duration>; 2] = [None, Some(Duration::from_millis(50)
 const APPLY_DEADLINE: Duration = Duration::from_secs(30);
 
 pub(super) async fn lag(seconds: u32) -> anyhow::Result<Table> {
-    let mut table = Table::new(["poll delay, ms", "projection", "writes", "p50, ms", "p99, ms"]);
+    let mut table = Table::new("poll delay, ms | projection | writes | p50, ms | p99, ms");
     for poll_delay in POLL_DELAYS {
         let lags = under_load(seconds, poll_delay).await?;
         let delay = poll_delay.map_or("1000".into(), |delay| delay.as_millis().to_string());

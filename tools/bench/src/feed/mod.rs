@@ -58,8 +58,9 @@ pub(crate) async fn run(options: &FeedBenchOptions) -> anyhow::Result<()> {
 
 /// Measures one projection at a time, on each kind of change of a post.
 async fn each_by_itself(n: usize) -> anyhow::Result<Table> {
-    let heads = ["changes", "projection", "changes", "changes a second"];
-    let mut table = Table::new(heads.into_iter().chain(["requests a change", "RU a change"]));
+    let mut table = Table::new(
+        "changes | projection | changes | changes a second | requests a change | RU a change",
+    );
     let mut app = FeedApp::start().await?;
     app.write_posts(n).await?;
     measure(&mut app, "new posts", &mut table).await?;

@@ -59,6 +59,9 @@ impl LoadTally {
     }
 }
 
+const HEADS: &str = "workload | clients | requests/s | p50, ms | p99, ms | RU each | handler's CPU each, µs | not 2xx";
+const MEMORY_HEADS: &str = "requests | requests/s | RSS, MiB | PSS, MiB | handler's CPU each, µs";
+
 const CLIENT_COUNTS: [usize; 4] = [1, 8, 32, 64];
 const WATCHED_CLIENTS: usize = 32;
 const MEMORY_SAMPLES: usize = 10;
@@ -85,16 +88,7 @@ pub(crate) async fn run(options: &LoadOptions) -> anyhow::Result<()> {
 }
 
 async fn rates(handler: &MeasuredHandler, duration: Duration) -> anyhow::Result<Table> {
-    let mut table = Table::new([
-        "workload",
-        "clients",
-        "requests/s",
-        "p50, ms",
-        "p99, ms",
-        "RU each",
-        "handler's CPU each, µs",
-        "not 2xx",
-    ]);
+    let mut table = Table::new(HEADS);
     for workload in [READS, MIXED] {
         for clients in CLIENT_COUNTS {
             eprintln!("{}, {clients} clients", workload.name);
@@ -121,8 +115,7 @@ async fn rates(handler: &MeasuredHandler, duration: Duration) -> anyhow::Result<
 /// Returns the memory after each tenth of the requests. The first tenth fills caches and the allocator's
 /// arenas.
 async fn memory(handler: &MeasuredHandler, requests: usize) -> anyhow::Result<Table> {
-    let columns = ["requests", "requests/s", "RSS, MiB", "PSS, MiB", "handler's CPU each, µs"];
-    let mut table = Table::new(columns);
+    let mut table = Table::new(MEMORY_HEADS);
     for look in 0..=MEMORY_SAMPLES {
         // The first sample is before the first request.
         let share = if look == 0 { 0 } else { requests / MEMORY_SAMPLES / WATCHED_CLIENTS };

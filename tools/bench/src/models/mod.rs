@@ -105,7 +105,7 @@ pub(crate) async fn run(options: &ModelsOptions) -> anyhow::Result<()> {
 }
 
 fn table(rows: &[ModelRow]) -> Table {
-    let mut table = Table::new(["request", "model", "store requests", "RU", "article's RU"]);
+    let mut table = Table::new("request | model | store requests | RU | article's RU");
     for row in rows {
         table.row([
             format!("{:?}", row.kind),

@@ -3,28 +3,18 @@
 
 use super::data::{DataSet, Person, PostPlan, PostText, new_id};
 
-/// A request, in the order of the article's tables.
+/// A request, in the order of the article's tables: of a user, a post, the posts of a user, comments, likes, the feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RequestKind {
-    /// Create a user.
     C1,
-    /// Get a user.
     Q1,
-    /// Create a post.
     C2,
-    /// Get a post.
     Q2,
-    /// List the posts of a user.
     Q3,
-    /// Create a comment.
     C3,
-    /// List the comments on a post.
     Q4,
-    /// Like a post.
     C4,
-    /// List the likes of a post.
     Q5,
-    /// List the newest posts of all.
     Q6,
 }
 

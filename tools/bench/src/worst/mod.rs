@@ -32,6 +32,9 @@ const MAX_MEMORY_MIB: usize = 64;
 
 const MAX_CURSORS: usize = 4;
 
+const HEADS: &str = "function | accepted | refused | store requests | request units | ms | memory, MiB | \
+                     answer, KB | the dearest";
+
 #[derive(Default)]
 struct Worst {
     accepted: usize,
@@ -51,17 +54,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     let mut unmeasured: BTreeMap<_, _> =
         description.http_functions().map(|function| (function.name, function.limits)).collect();
     let data = Data::make(&world).await?;
-    let mut table = Table::new([
-        "function",
-        "accepted",
-        "refused",
-        "store requests",
-        "request units",
-        "ms",
-        "memory, MiB",
-        "answer, KB",
-        "the dearest",
-    ]);
+    let mut table = Table::new(HEADS);
     let mut above = Vec::new();
     for (function, requests) in requests::all(&data) {
         eprintln!("{function}");

@@ -22,7 +22,6 @@ pub(super) fn many_copies(count: usize) -> ManyCopies {
             let tags = item["tags"].as_array().into_iter().flatten();
             std::iter::once(&item["categoryName"]).chain(tags.map(|tag| &tag["name"])).collect()
         },
-        removed: None,
         renamed: 0,
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use super::{ContainerWorld, monitor::json_of as monitor, number_after, orders};
+use super::{ContainerWorld, monitor::live, number_after, orders};
 
 /// One customer has 80 % of the items, behind the hashes of many others. `monitor` draws its sample, too.
 #[tokio::test(flavor = "multi_thread")]
@@ -35,7 +35,7 @@ async fn items_are_drawn_across_the_container_and_the_printed_command_takes_them
     assert!([0, 1, 3].contains(&advice.code), "{advice:?}");
     assert!(drawn[0] == drawn[1] && drawn[0] != drawn[2], "the seed decides");
 
-    let (_, metrics) = monitor(&world, &bound).await;
+    let metrics = live(&world, &bound).await;
     assert!(is_near(metrics["itemsInContainer"].as_f64().unwrap()), "{metrics}");
     let largest = &metrics["largestPartitions"][0];
     assert_eq!(largest["key"], r#"["contoso"]"#, "{metrics}");
@@ -80,4 +80,26 @@ async fn ids_that_end_alike_are_refused() {
     assert_eq!(output.code, 2, "{output:?}");
     assert!(output.err.contains("the ids end in the same character"), "{output:?}");
     assert!(world.files().is_empty(), "{:?}", world.files());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn odd_items_stop_nothing() {
+    let mut orders = vec![super::order(1, "ann")];
+    let mut deep = json!(1);
+    for _ in 0..124 {
+        deep = json!([deep]);
+    }
+    orders.extend([
+        json!({"id": "no-key"}),
+        json!({"id": "null-key", "customerId": null}),
+        json!({"id": "number", "customerId": 17.5}),
+        json!({"id": "long", "customerId": "y".repeat(1_500), "line": "one\ntwo\u{2028}three"}),
+        json!({"id": "deep", "customerId": "deep", "deep": deep}),
+    ]);
+    let world = ContainerWorld::new(orders).await;
+    let output = world.sample(&["--output", "items.jsonl"]).await;
+    assert_eq!(output.code, 0, "{output:?}");
+    assert_eq!(world.items("items.jsonl").len(), 6, "{output:?}");
+    let next = ["advise", "--items", "items.jsonl", "--current", "/customerId"];
+    assert!(world.run(&next).await.code < 2, "the advisor takes them");
 }

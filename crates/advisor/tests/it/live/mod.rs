@@ -13,7 +13,6 @@ use crate::support::{CommandOutput, Folder, random};
 mod files;
 mod items;
 mod monitor;
-mod troubles;
 
 struct ContainerWorld {
     server: RunningServer,
