@@ -111,23 +111,3 @@ fn identity() -> anyhow::Result<Arc<dyn TokenCredential>> {
     }
     Ok(DeveloperToolsCredential::new(None).map_err(|_| anyhow!(NO_IDENTITY))?)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_connection_string_or_a_url_names_an_account() {
-        for good in [
-            "AccountEndpoint=http://127.0.0.1:8081/;AccountKey=a2V5Cg==;",
-            " accountkey=a2V5Cg==; ACCOUNTENDPOINT=https://a.documents.azure.com:443/ ",
-        ] {
-            assert!(account(good).is_ok(), "{good}");
-        }
-        for bad in ["", "AccountKey=sesame", "ftp://a/", "AccountEndpoint=sesame;AccountKey=sesame"]
-        {
-            let message = account(bad).unwrap_err().to_string();
-            assert!(message.contains("--cosmos takes") && !message.contains("sesame"), "{message}");
-        }
-    }
-}

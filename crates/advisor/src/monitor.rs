@@ -87,15 +87,14 @@ impl PartitionMetrics {
     ) -> Option<Self> {
         counts.options.items_in_container = items_in_container;
         let mut report = findings::reports(&counts).pop()?;
-        let is_sample = items_in_container.is_some_and(|all| all > report.items);
-        if is_sample {
+        let items_in_container = items_in_container.unwrap_or(report.items);
+        if items_in_container > report.items {
             // A sample has fewer keys than the container.
             report.findings.retain(|finding| finding.code != checks::LOW_CARDINALITY.code);
         }
-        let items_in_container = items_in_container.unwrap_or(report.items);
+        let used = measured.clone().unwrap_or_default();
         let scale = float(items_in_container) / float(report.items.max(1));
         let all_bytes = float(report.bytes) * scale;
-        let used = measured.clone().unwrap_or_default();
         let told = used.sizes.iter().map(|(key, bytes)| (key, *bytes, true));
         let of_sample = report.by_bytes.top.iter();
         let of_sample = of_sample.map(|top| (&top.key, top.share * all_bytes, false));
@@ -109,6 +108,7 @@ impl PartitionMetrics {
         let mut largest_partitions: Vec<_> = sizes.collect();
         largest_partitions.sort_by(|a, b| b.bytes.total_cmp(&a.bytes));
         largest_partitions.truncate(MAX_LISTED_PARTITIONS);
+        let (items, bytes) = (report.by_items.gini, report.by_bytes.gini);
         let mut metrics = Self {
             partition_key: report.strategy,
             items: report.items,
@@ -119,16 +119,13 @@ impl PartitionMetrics {
             hot_partitions: hot_partitions(&counts, &used),
             cross_partition_query_rate: (used.queries > 0.0)
                 .then(|| used.cross_partition_queries / used.queries),
-            skew: PartitionSkew {
-                items: report.by_items.gini,
-                bytes: report.by_bytes.gini,
-                request_units: used.gini,
-            },
+            skew: PartitionSkew { items, bytes, request_units: used.gini },
             measured,
             findings: report.findings,
             unknown: Vec::new(),
         };
-        metrics.check(used);
+        metrics.check(&used);
+        metrics.unknown.extend(used.unknown);
         Some(metrics)
     }
 
@@ -136,34 +133,40 @@ impl PartitionMetrics {
         self.findings.iter().any(|finding| finding.severity == Severity::Warning)
     }
 
-    fn check(&mut self, measured: PartitionUse) {
+    fn check(&mut self, measured: &PartitionUse) {
         let has_load = measured.request_units > MIN_SHARE_REQUEST_UNITS;
         let large = self.largest_partitions.first().filter(|large| large.is_of_the_store);
         let large = large.map(|large| {
-            let what = format!("{} holds {:.1} GB", large.key, large.bytes / GB);
-            let then = "and at 20 GB the store refuses writes to it. A hierarchical key splits it further.";
-            (large.bytes, format!("{what}, {then}"))
+            let said = format!(
+                "{} holds {:.1} GB, and at 20 GB the store refuses writes to it. A hierarchical key splits it further.",
+                large.key,
+                large.bytes / GB
+            );
+            (large.bytes, said)
         });
         let hot = self.hot_partitions.first().filter(|_| has_load && measured.partitions > 1.0);
         let hot = hot.map(|hot| {
-            let what = format!("{} takes {} of the request units", hot.label(), percent(hot.share));
-            let then =
-                "Spread it over suffixes, cache what is read, or choose a key that splits it.";
-            (hot.share, format!("{what}. {then}"))
+            let said = format!(
+                "{} takes {} of the request units. Spread it over suffixes, cache what is read, or choose a key that \
+                 splits it.",
+                hot.label(),
+                percent(hot.share)
+            );
+            (hot.share, said)
         });
-        let rate = self.cross_partition_query_rate;
-        let crossing = rate.filter(|_| measured.queries >= MIN_RATE_QUERIES).map(|rate| {
-            let what =
-                "of the queries name no partition key, so each asks all physical partitions.";
-            (rate, format!("{} {what}", percent(rate)))
-        });
+        let rate = self.cross_partition_query_rate.filter(|_| measured.queries >= MIN_RATE_QUERIES);
+        let crossing =
+            "of the queries name no partition key, so each asks all physical partitions.";
         let is_told = has_load && measured.partitions >= MIN_SKEW_PARTITIONS;
         let skewed = self.skew.request_units.filter(|_| is_told);
         let few = "A few logical partitions take most of the request units.";
         for (check, found) in [
             (checks::LARGE_PARTITION, large),
             (checks::HOT_PARTITION, hot),
-            (checks::CROSS_PARTITION_QUERIES, crossing),
+            (
+                checks::CROSS_PARTITION_QUERIES,
+                rate.map(|rate| (rate, format!("{} {crossing}", percent(rate)))),
+            ),
             (checks::SKEWED_REQUESTS, skewed.map(|gini| (gini, few.to_owned()))),
         ] {
             let found = found.filter(|(measured, _)| *measured > check.threshold);
@@ -179,13 +182,10 @@ impl PartitionMetrics {
             ));
         }
         if self.measured.is_none() {
-            self.unknown.push(
-                "Without --telemetry nothing is known of requests: hot partitions and cross-partition \
-                 queries show in the handler's lines and in the diagnostic tables."
-                    .to_owned(),
-            );
+            let no = "Without --telemetry nothing is known of requests: hot partitions and cross-partition queries \
+                      show in the handler's lines and in the diagnostic tables.";
+            self.unknown.push(no.to_owned());
         }
-        self.unknown.extend(measured.unknown);
     }
 
     pub(crate) fn sections(&self) -> Vec<Section> {
@@ -216,17 +216,15 @@ impl PartitionMetrics {
     }
 
     fn requests(&self, measured: &PartitionUse) -> Section {
-        let units = whole(measured.request_units);
-        let throttled = whole(measured.throttled);
+        let [units, throttled, queries] =
+            [measured.request_units, measured.throttled, measured.queries].map(whole);
         let mut sentences = vec![format!("{units} request units, {throttled} requests throttled.")];
-        if let Some(gini) = self.skew.request_units {
-            sentences.push(format!("Gini {gini:.2} of the request units."));
-        }
-        if let Some(rate) = self.cross_partition_query_rate {
-            let queries = whole(measured.queries);
-            sentences
-                .push(format!("{} of {queries} queries go to several partitions.", percent(rate)));
-        }
+        let gini = self.skew.request_units;
+        sentences.extend(gini.map(|gini| format!("Gini {gini:.2} of the request units.")));
+        let rate = self.cross_partition_query_rate.map(percent);
+        sentences.extend(
+            rate.map(|rate| format!("{rate} of {queries} queries go to several partitions.")),
+        );
         let mut hottest = Table::new("HOTTEST PARTITIONS | REQUEST UNITS | SHARE");
         for hot in &self.hot_partitions {
             let units = format!("{:.2}", hot.request_units);

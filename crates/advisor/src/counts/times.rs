@@ -55,24 +55,3 @@ pub(crate) fn are_of_creation(mut times: Vec<i64>) -> bool {
     let at = |hundredths: usize| times.get(times.len().saturating_sub(1) * hundredths / 100);
     at(95).zip(at(5)).is_some_and(|(late, early)| late.saturating_sub(*early) >= CREATION_SECONDS)
 }
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn at_most_one_in_a_hundred_times_is_left_out(
-            times in prop::collection::vec(any::<i64>(), 0..400),
-        ) {
-            let believed = believed(times.clone());
-            prop_assert_eq!(believed.is_none(), times.is_empty());
-            if let Some((oldest, newest)) = believed {
-                let out = times.iter().filter(|time| !(oldest..=newest).contains(time)).count();
-                prop_assert!(out <= 2 + times.len() / 100, "{} of {}", out, times.len());
-            }
-        }
-    }
-}

@@ -38,27 +38,6 @@ proptest! {
         hashes.reverse();
         prop_assert_eq!(sample(&hashes).0, kept);
     }
-
-    #[test]
-    fn few_keys_are_counted_exactly(
-        items in prop::collection::vec((0..50_u64, 0..10_000_u64), 0..500),
-    ) {
-        let mut expected = HashMap::<u64, (u64, u64)>::new();
-        for (k, bytes) in &items {
-            let entry = expected.entry(*k).or_default();
-            *entry = (entry.0 + 1, entry.1 + bytes);
-        }
-        let tally = tally(items);
-        let value = float(expected.len() as u64);
-        let exact = EstimatedNumber { value, exact: true, low: value, high: value };
-        prop_assert_eq!(tally.cardinality(), exact);
-        for row in tally.rows() {
-            let [KeyValue::Text(k)] = row.key.values() else { unreachable!("a text") };
-            let (items, bytes) = expected.remove(&k.parse().unwrap()).unwrap();
-            prop_assert_eq!((row.items, row.bytes, row.keys), (float(items), float(bytes), 1.0));
-        }
-        prop_assert!(expected.is_empty());
-    }
 }
 
 proptest! {

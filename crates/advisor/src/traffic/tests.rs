@@ -54,18 +54,6 @@ fn rows_of_the_command_line_tell_queries_in_one_partition_from_others() {
 }
 
 #[test]
-fn queries_that_differ_in_their_last_filter_are_two_kinds() {
-    let text = |last: &str| {
-        let filter =
-            format!("c.organizationalUnit = @p AND c.subscriptionStatus = @q AND c.{last} = @r");
-        json!({"TimeGenerated": "2026-11-22T00:00:00Z", "QueryText": format!("SELECT * FROM c WHERE {filter}")})
-    };
-    let kinds = kinds(&traffic(&[&format!("{}\n{}", text("first"), text("second"))]));
-    assert_eq!(kinds.len(), 2, "{kinds:?}");
-    assert!(kinds[0]["filters"]["/first"] != kinds[1]["filters"]["/first"], "{kinds:?}");
-}
-
-#[test]
 fn large_partitions_and_throttled_requests_are_noted() {
     let sizes = json!({"TimeGenerated": "2026-11-22T00:00:00Z", "PartitionKey": "[\"ada\"]", "SizeKb": 16 * 1024 * 1024});
     let throttled = json!({"TimeGenerated": "2026-11-22T01:00:00Z", "OperationName": "Read", "RequestCharge": 0,

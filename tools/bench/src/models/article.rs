@@ -18,7 +18,7 @@ use tributary_local::cosmos::ContainersFile;
 
 use super::{
     Model, NewItem,
-    data::{DataSet, Person, PostPlan, comment, like, new_id, post},
+    data::{Person, comment, like, new_id, post},
     requests::{
         COMMENTS, FEED, LIKES, ModelCall, POSTS_OF_A_USER,
         RequestKind::{C1, C2, C3, C4, Q1, Q2, Q3, Q4, Q5, Q6},
@@ -51,9 +51,9 @@ impl<const HAS_COPIES: bool> Model for ArticleModel<HAS_COPIES> {
         Ok(Self { users: cosmos.container("users"), posts: cosmos.container("posts") })
     }
 
-    fn items_of(data: &DataSet, plan: &PostPlan) -> anyhow::Result<Vec<NewItem>> {
-        let items = data.items_of(plan).into_iter().map(Self::stored);
-        Ok(items.map(|item| ("posts", plan.id.clone(), item)).collect())
+    fn items_of(post: &[Value]) -> anyhow::Result<Vec<NewItem>> {
+        let items = post.iter().cloned().map(Self::stored);
+        Ok(items.map(|item| ("posts", property(&post[0], "id").to_owned(), item)).collect())
     }
 
     async fn put_user(&self, Person { id, username }: &Person) -> anyhow::Result<Value> {

@@ -1,5 +1,4 @@
-//! The article's data set: 5 to 50 posts a user, up to 25 comments and up to 100 likes a post. It is always the
-//! same; texts, comments and likes are generated when they are needed.
+//! The article's data set: 5 to 50 posts a user, up to 25 comments and up to 100 likes a post. It is always the same.
 
 use std::collections::HashSet;
 
@@ -32,15 +31,6 @@ pub(super) struct Person {
     pub(super) username: String,
 }
 
-pub(super) struct PostPlan {
-    pub(super) id: String,
-    stream: u64,
-    pub(super) author: usize,
-    seconds: u64,
-    pub(super) comments: u64,
-    pub(super) likes: u64,
-}
-
 #[derive(Clone, Debug)]
 pub(super) struct PostText {
     pub(super) title: String,
@@ -51,7 +41,9 @@ pub(super) struct DataSet {
     pub(super) users: Vec<Person>,
     /// The first of the users, who write posts.
     pub(super) n_authors: usize,
-    pub(super) posts: Vec<PostPlan>,
+    /// The items of each post in their final form: the post, its comments and its likes, each oldest first and at a
+    /// different time.
+    pub(super) posts: Vec<Vec<Value>>,
     words: String,
 }
 
@@ -59,10 +51,10 @@ impl DataSet {
     pub(super) fn generate(n_authors: u32, percent: u32) -> Self {
         let mut random = Random::stream(SEED, streams::USERS);
         let users = (0..n_authors.max(MAX_LIKES)).map(|n| person(&mut random, n)).collect();
+        let n_authors = n_authors as usize;
         let mut random = Random::stream(SEED, streams::POSTS);
-        let authors: Vec<usize> = (0..n_authors as usize)
-            .flat_map(|user| (0..5 + random.below(46)).map(move |_| user))
-            .collect();
+        let authors = (0..n_authors).flat_map(|user| (0..5 + random.below(46)).map(move |_| user));
+        let authors: Vec<usize> = authors.collect();
         // Each post has a different time, in an order independent of its author.
         let step = (SPAN_SECONDS / (authors.len() as u64).max(1)).max(1);
         let mut moments: Vec<u64> = (0..authors.len() as u64).map(|n| n * step).collect();
@@ -70,22 +62,16 @@ impl DataSet {
         let up_to = |most: u32, random: &mut Random| {
             random.below(u64::from((most * percent).div_ceil(100)) + 1)
         };
-        let posts = (streams::FIRST_POST..).zip(authors).zip(moments);
-        let posts = posts.map(|((stream, author), moment)| PostPlan {
-            id: uuid(&mut random),
-            stream,
-            author,
-            seconds: BEGIN_SECONDS + moment + random.below(step),
-            comments: up_to(MAX_COMMENTS, &mut random),
-            likes: up_to(MAX_LIKES, &mut random),
-        });
-        let posts = posts.collect();
         let words = words(&mut Random::stream(SEED, streams::TEXT));
-        Self { users, n_authors: n_authors as usize, posts, words }
-    }
-
-    pub(super) fn author(&self, post: &PostPlan) -> &Person {
-        &self.users[post.author]
+        let mut data = Self { users, n_authors, posts: Vec::new(), words };
+        for ((stream, author), moment) in (streams::FIRST_POST..).zip(authors).zip(moments) {
+            let id = uuid(&mut random);
+            let seconds = BEGIN_SECONDS + moment + random.below(step);
+            let counts = [MAX_COMMENTS, MAX_LIKES].map(|most| up_to(most, &mut random));
+            let of_post = Random::stream(SEED, stream);
+            data.posts.push(data.items_of_post(of_post, &id, author, seconds, counts));
+        }
+        data
     }
 
     pub(super) fn choices(kind: u64) -> Random {
@@ -98,33 +84,36 @@ impl DataSet {
         PostText { title: self.text(random, 20, 60), content: self.text(random, 800, 1_600) }
     }
 
-    /// Returns the items of a post in their final form: the post, its comments and its likes, each oldest
-    /// first and at a different time. A user likes it once.
-    pub(super) fn items_of(&self, plan: &PostPlan) -> Vec<Value> {
-        let mut random = Random::stream(SEED, plan.stream);
+    fn items_of_post(
+        &self,
+        mut random: Random,
+        id: &str,
+        author: usize,
+        created: u64,
+        counts: [u64; 2],
+    ) -> Vec<Value> {
         let text = self.new_text(&mut random.fork());
-        let counts = [plan.comments, plan.likes];
-        let mut items = vec![post(&plan.id, self.author(plan), &text, plan.created(), counts)];
+        let mut items = vec![post(id, &self.users[author], &text, moment(created), counts)];
         let mut of_comments = random.fork();
-        let mut seconds = plan.seconds;
-        for _ in 0..plan.comments {
+        let mut seconds = created;
+        for _ in 0..counts[0] {
             seconds += 1 + of_comments.below(MAX_PAUSE_SECONDS);
-            let id = uuid(&mut of_comments);
+            let own_id = uuid(&mut of_comments);
             let author = &self.users[of_comments.index(self.users.len())];
             let content = self.text(&mut of_comments, 800, 1_600);
-            items.push(comment(&plan.id, &id, author, &content, moment(seconds)));
+            items.push(comment(id, &own_id, author, &content, moment(seconds)));
         }
         let mut of_likes = random.fork();
-        let mut seconds = plan.seconds;
+        let mut seconds = created;
         let mut likers = HashSet::new();
-        for _ in 0..plan.likes {
+        for _ in 0..counts[1] {
             seconds += 1 + of_likes.below(MAX_PAUSE_SECONDS);
             let mut liker = of_likes.index(self.users.len());
             while !likers.insert(liker) {
                 liker = of_likes.index(self.users.len());
             }
-            let id = uuid(&mut of_likes);
-            items.push(like(&plan.id, &id, &self.users[liker], moment(seconds)));
+            let own_id = uuid(&mut of_likes);
+            items.push(like(id, &own_id, &self.users[liker], moment(seconds)));
         }
         items
     }
@@ -134,12 +123,6 @@ impl DataSet {
         let length = shortest + random.index(longest - shortest + 1);
         let start = random.index(WORDS_BYTES - longest);
         self.words[start..start + length].to_owned()
-    }
-}
-
-impl PostPlan {
-    pub(super) fn created(&self) -> Timestamp {
-        moment(self.seconds)
     }
 }
 

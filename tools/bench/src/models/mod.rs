@@ -24,7 +24,7 @@ use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions};
 
 use self::{
     article::{V1, V2},
-    data::{DataSet, Person, PostPlan},
+    data::{DataSet, Person},
     requests::{ModelCall, RequestKind},
     v3::V3,
 };
@@ -64,7 +64,7 @@ trait Model: Sized {
 
     /// Returns the items of a post in their final form: the post, its comments and its likes, and its copies in
     /// models with copies.
-    fn items_of(data: &DataSet, plan: &PostPlan) -> anyhow::Result<Vec<NewItem>>;
+    fn items_of(post: &[Value]) -> anyhow::Result<Vec<NewItem>>;
 
     fn items_of_all(_: &DataSet) -> anyhow::Result<Vec<NewItem>> {
         Ok(Vec::new())
@@ -92,12 +92,14 @@ pub(crate) async fn run(options: &ModelsOptions) -> anyhow::Result<()> {
     rows.extend(measured::<V2>(&data, partitions).await?);
     rows.extend(measured::<V3>(&data, partitions).await?);
     rows.sort_by_key(|row| (row.kind, row.model));
+    let count =
+        |name: &str| data.posts.iter().filter_map(|post| post[0][name].as_u64()).sum::<u64>();
     println!(
         "{} users, {} posts, {} comments, {} likes, {partitions} physical partitions a container; {}",
         options.users,
         data.posts.len(),
-        data.posts.iter().map(|post| post.comments).sum::<u64>(),
-        data.posts.iter().map(|post| post.likes).sum::<u64>(),
+        count("commentCount"),
+        count("likeCount"),
         machine::line()
     );
     println!("\n{}", table(&rows));
@@ -139,7 +141,7 @@ impl<M: Model> Loaded<M> {
         let model = M::new(&cosmos)?;
         let users = stream::iter(&data.users).map(|person| model.put_user(person));
         users.buffer_unordered(N_WRITERS).try_for_each(async |_| Ok(())).await?;
-        let posts = data.posts.iter().map(|plan| M::items_of(data, plan));
+        let posts = data.posts.iter().map(|post| M::items_of(post));
         let posts = posts.chain([M::items_of_all(data)]).map(async |items| {
             for (container, partition, item) in items? {
                 let id = item["id"].as_str().context("an item has an id")?;

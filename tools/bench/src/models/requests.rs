@@ -1,7 +1,7 @@
 //! The ten requests of the article, and the users and posts that they are about: chosen at random, and the same
 //! for all models.
 
-use super::data::{DataSet, Person, PostPlan, PostText, new_id};
+use super::data::{DataSet, Person, PostText, new_id};
 
 /// A request, in the order of the article's tables: of a user, a post, the posts of a user, comments, likes, the feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,7 +79,8 @@ pub(super) fn calls(
             Q1 | Q3 => data.users[subject].clone(),
             _ => visitors[n % visitors.len()].clone(),
         };
-        let post = data.posts[subject % data.posts.len()].id.clone();
+        let post = data.posts[subject % data.posts.len()][0]["id"].as_str();
+        let post = post.unwrap_or_default().to_owned();
         ModelCall { kind, user, post, text: data.new_text(&mut random) }
     })
 }
@@ -87,17 +88,19 @@ pub(super) fn calls(
 /// Returns the users (C1, Q1 and Q3) or posts that a request may name. The article's figures are those of full
 /// lists, so these are the ones with a full list, or all if there are none.
 fn subjects(kind: RequestKind, data: &DataSet) -> Vec<usize> {
-    let posts_with = |is_full: &dyn Fn(&PostPlan) -> bool| -> Vec<usize> {
-        (0..data.posts.len()).filter(|index| is_full(&data.posts[*index])).collect()
+    let posts_with = |name: &str, most: u32| -> Vec<usize> {
+        let is_full = |post: &usize| data.posts[*post][0][name].as_u64() >= Some(most.into());
+        (0..data.posts.len()).filter(is_full).collect()
     };
     let full = match kind {
         Q3 => {
-            let posts_of = |author| data.posts.iter().filter(|post| post.author == author).count();
-            let is_full = |author: &usize| posts_of(*author) >= POSTS_OF_A_USER as usize;
-            (0..data.n_authors).filter(is_full).collect()
+            let of = |user: usize| {
+                data.posts.iter().filter(|post| post[0]["userId"] == data.users[user].id).count()
+            };
+            (0..data.n_authors).filter(|user| of(*user) >= POSTS_OF_A_USER as usize).collect()
         }
-        Q4 => posts_with(&|post| post.comments >= COMMENTS.into()),
-        Q5 => posts_with(&|post| post.likes >= LIKES.into()),
+        Q4 => posts_with("commentCount", COMMENTS),
+        Q5 => posts_with("likeCount", LIKES),
         _ => Vec::new(),
     };
     match kind {

@@ -22,7 +22,7 @@ use tributary_local::{client::Call, cosmos::ContainersFile};
 
 use super::{
     Model, NewItem,
-    data::{DataSet, Person, PostPlan},
+    data::{DataSet, Person},
     requests::{
         COMMENTS, FEED, LIKES, ModelCall, POSTS_OF_A_USER,
         RequestKind::{C1, C2, C3, C4, Q1, Q2, Q3, Q4, Q5, Q6},
@@ -43,24 +43,26 @@ impl Model for V3 {
         Ok(Self(app.into_handler().into_router()?))
     }
 
-    fn items_of(data: &DataSet, plan: &PostPlan) -> anyhow::Result<Vec<NewItem>> {
-        let posts = items_in_posts(data, plan);
-        let copy = UsersItem::Post(PostCopy::for_users(&post_among(&posts)?));
-        let mut items = vec![("users", data.author(plan).id.clone(), serde_json::to_value(copy)?)];
-        items.extend(posts.into_iter().map(|item| ("posts", plan.id.clone(), item)));
+    fn items_of(post: &[Value]) -> anyhow::Result<Vec<NewItem>> {
+        let stored = stored(post);
+        let post: Post = serde_json::from_value(stored[0].clone())?;
+        let id = &post.public.id;
+        let copy = serde_json::to_value(UsersItem::Post(PostCopy::for_users(&post)))?;
+        let mut items = vec![("users", post.public.user_id.to_string(), copy)];
+        items.extend(stored.into_iter().map(|item| ("posts", id.clone(), item)));
         Ok(items)
     }
 
     fn items_of_all(data: &DataSet) -> anyhow::Result<Vec<NewItem>> {
-        let mut newest: Vec<&PostPlan> = data.posts.iter().collect();
-        newest.sort_unstable_by_key(|post| Reverse(post.created()));
+        let mut newest: Vec<_> = data.posts.iter().collect();
+        newest.sort_unstable_by_key(|post| Reverse(post[0]["creationDate"].to_string()));
         let partition = NewestPosts::PARTITION;
         let capacity = NewestPosts::CAPACITY as usize;
         let item = |item: Value| ("feed", partition.to_owned(), item);
         let mut items = Vec::new();
         let mut head = WindowHead::default();
-        for plan in newest.into_iter().take(capacity) {
-            let post = post_among(&items_in_posts(data, plan))?;
+        for post in newest.into_iter().take(capacity) {
+            let post: Post = serde_json::from_value(stored(post)[0].take())?;
             let creation_date = post.public.creation_date;
             head = head.admit(Member { creation_date, id: post.public.id.clone() }, capacity);
             let copy = WindowItem::new(partition, PostCopy::for_feed(&post));
@@ -122,13 +124,12 @@ impl V3 {
 
 /// Returns a post, its comments and its likes, of users that were never renamed. Each comment and like was counted
 /// in turn, so the post has a version for each.
-fn items_in_posts(data: &DataSet, plan: &PostPlan) -> Vec<Value> {
-    let mut items = data.items_of(plan);
-    let n_items = items.len();
+fn stored(post: &[Value]) -> Vec<Value> {
+    let mut items = post.to_vec();
     for (n, item) in items.iter_mut().enumerate() {
         item["usernameVersion"] = 1.into();
         match n {
-            0 => item["version"] = n_items.into(),
+            0 => item["version"] = post.len().into(),
             _ => item["postVersion"] = (n + 1).into(),
         }
         if item["type"] == "like" {
@@ -136,9 +137,4 @@ fn items_in_posts(data: &DataSet, plan: &PostPlan) -> Vec<Value> {
         }
     }
     items
-}
-
-fn post_among(items: &[Value]) -> anyhow::Result<Post> {
-    let post = items.first().context("the post is the first of its items")?;
-    Ok(serde_json::from_value(post.clone())?)
 }

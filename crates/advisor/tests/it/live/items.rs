@@ -81,25 +81,3 @@ async fn ids_that_end_alike_are_refused() {
     assert!(output.err.contains("the ids end in the same character"), "{output:?}");
     assert!(world.files().is_empty(), "{:?}", world.files());
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn odd_items_stop_nothing() {
-    let mut orders = vec![super::order(1, "ann")];
-    let mut deep = json!(1);
-    for _ in 0..124 {
-        deep = json!([deep]);
-    }
-    orders.extend([
-        json!({"id": "no-key"}),
-        json!({"id": "null-key", "customerId": null}),
-        json!({"id": "number", "customerId": 17.5}),
-        json!({"id": "long", "customerId": "y".repeat(1_500), "line": "one\ntwo\u{2028}three"}),
-        json!({"id": "deep", "customerId": "deep", "deep": deep}),
-    ]);
-    let world = ContainerWorld::new(orders).await;
-    let output = world.sample(&["--output", "items.jsonl"]).await;
-    assert_eq!(output.code, 0, "{output:?}");
-    assert_eq!(world.items("items.jsonl").len(), 6, "{output:?}");
-    let next = ["advise", "--items", "items.jsonl", "--current", "/customerId"];
-    assert!(world.run(&next).await.code < 2, "the advisor takes them");
-}

@@ -24,6 +24,9 @@ const KILOBYTES: f64 = (594.0 + 220.0) / 1_024.0;
 const START: f64 = 2.5 + 0.2;
 const LOAD: f64 = 0.08 + KILOBYTES * 0.1;
 
+/// The request, the key, the part that it names, its store requests, the items that it loads, its request units.
+type Case<'a> = (Value, &'a str, NamedLevels, f64, f64, Option<f64>);
+
 #[test]
 fn a_request_visits_the_partitions_that_it_names_and_loads_what_they_have() {
     let user = json!({"/userId": "?"});
@@ -44,8 +47,6 @@ fn a_request_visits_the_partitions_that_it_names_and_loads_what_they_have() {
     let mean = (0..40).map(|user| of_user(user).pow(2)).sum::<usize>() as f64 / 1_200.0;
     let (by_day, all_by_day) = ("/userId+/createdAt by day", "/createdAt by day");
     let buckets = "/createdAt by day+/id in 5 buckets";
-    // The request, the key, the part that it names, its store requests, the items that it loads, its request units.
-    type Case<'a> = (Value, &'a str, NamedLevels, f64, f64, Option<f64>);
     let cases: Vec<Case<'_>> = vec![
         (query("posts", user.clone(), 1), "/userId", Key, 1.0, mean, Some(START + mean * LOAD)),
         (count, "/userId", Key, 1.0, mean, Some(START + mean * (0.08 + KILOBYTES * 0.08))),

@@ -17,12 +17,6 @@ fn a_line_that_is_longer_than_any_item_is_named() {
 }
 
 #[test]
-fn a_file_from_windows_is_read_too() {
-    let report = read("\u{feff}{\"id\": \"1\"}\r\n\r\n  {\"id\": \"2\"}").unwrap();
-    assert_eq!((report.items, report.bytes, report.cardinality.value), (2, 20, 2.0));
-}
-
-#[test]
 fn a_kind_of_request_is_read_and_written() {
     let json = json!({
         "kind": "posts of a user", "operation": "query",
