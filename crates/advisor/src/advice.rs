@@ -22,11 +22,10 @@ mod unique;
 
 use alternatives::SecondCopy;
 use change::KeyChange;
-pub use container::ContainerDefinition;
-pub use indexes::IndexedQuery;
+pub(crate) use container::ContainerDefinition;
 use load::ContainerLoad;
 use rank::RankCertainty;
-pub use rank::{RankedCandidate, rank};
+pub(crate) use rank::{RankedCandidate, rank};
 pub(crate) use sections::finding_line;
 pub(crate) use unique::UniqueProperties;
 use unique::UniquenessPlan;

@@ -19,10 +19,8 @@ const MAX_TRANSACTION_OPERATIONS: u64 = 100;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestKind {
-    /// Its name in reports.
-    pub kind: String,
-    /// The operation.
-    pub operation: RequestOperation,
+    pub(crate) kind: String,
+    pub(crate) operation: RequestOperation,
     /// The properties by which the request names its items, by their paths. A write names them without a
     /// read.
     #[serde(
@@ -30,69 +28,55 @@ pub struct RequestKind {
         deserialize_with = "unique_filters",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
-    pub filters: BTreeMap<PropertyPath, RequestFilter>,
-    /// The most items of the answer.
+    pub(crate) filters: BTreeMap<PropertyPath, RequestFilter>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<u32>,
-    /// The order of the answer.
+    pub(crate) limit: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub order_by: Option<OrderBy>,
-    /// The parts of the items that a query returns.
+    pub(crate) order_by: Option<OrderBy>,
     #[serde(default, skip_serializing_if = "QuerySelection::is_items")]
-    pub select: QuerySelection,
+    pub(crate) select: QuerySelection,
     /// The properties that a replace, patch or upsert changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub set: Vec<PropertyPath>,
+    pub(crate) set: Vec<PropertyPath>,
     /// The writes of a transaction; one create when none is given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub writes: Vec<TransactionStep>,
-    /// The frequency.
+    pub(crate) writes: Vec<TransactionStep>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub frequency: Option<RequestFrequency>,
+    pub(crate) frequency: Option<RequestFrequency>,
 }
 
-/// The operation of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum RequestOperation {
-    /// Reads one item by its id.
+pub(crate) enum RequestOperation {
     Read,
-    /// Finds items.
     #[default]
     Query,
-    /// Creates an item.
     Create,
-    /// Replaces an item.
     Replace,
     /// Creates or replaces an item; charged as a replace.
     Upsert,
-    /// Changes properties of an item.
     Patch,
-    /// Deletes an item.
     Delete,
     /// Writes several items in one transaction, which one logical partition must hold.
     Transaction,
 }
 
-/// A write of a transaction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TransactionStep {
+pub(crate) struct TransactionStep {
     /// The operation: create, replace, upsert, patch or delete; a read of an item is allowed, too.
-    pub operation: RequestOperation,
+    pub(crate) operation: RequestOperation,
     /// The items that it writes; those of the transaction when none is given.
     #[serde(
         default,
         deserialize_with = "unique_filters",
         skip_serializing_if = "Filter::is_empty"
     )]
-    pub filters: Filter,
-    /// The properties that it changes.
+    pub(crate) filters: Filter,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub set: Vec<PropertyPath>,
-    /// The number of items.
+    pub(crate) set: Vec<PropertyPath>,
     #[serde(default = "one_item")]
-    pub items: u32,
+    pub(crate) items: u32,
 }
 
 /// Reads filters. Of two filters on one property, serde would drop the first.
@@ -129,10 +113,9 @@ fn one_item() -> u32 {
     1
 }
 
-/// The filter of a request on a property.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
-pub enum RequestFilter {
+pub(crate) enum RequestFilter {
     /// `"?"`: the value of an item that is drawn from the sample. A value that more items have is drawn more
     /// often.
     Drawn,
@@ -142,63 +125,54 @@ pub enum RequestFilter {
     Fixed(FilterCondition),
 }
 
-/// The answer of a query.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", untagged)]
-pub enum QuerySelection {
-    /// The items.
+pub(crate) enum QuerySelection {
     #[default]
     #[serde(skip)]
     Items,
-    /// Only these properties of each.
     Properties(Vec<PropertyPath>),
     /// `"count"`: one aggregated value, for which it loads all matching items.
     Aggregate(QueryAggregate),
 }
 
-/// The one word of [`QuerySelection::Aggregate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum QueryAggregate {
+pub(crate) enum QueryAggregate {
     /// Counts, or sums up in any other way.
     Count,
 }
 
-/// The frequency of a kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RequestFrequency {
+pub(crate) struct RequestFrequency {
     /// Requests a day, as a mean.
-    pub per_day: f64,
+    pub(crate) per_day: f64,
 }
 
 /// The order of an answer: `/createdAt desc`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct OrderBy {
-    /// The property.
-    pub path: PropertyPath,
-    /// True when the greatest comes first.
-    pub descending: bool,
+pub(crate) struct OrderBy {
+    pub(crate) path: PropertyPath,
+    pub(crate) descending: bool,
 }
 
 impl RequestOperation {
-    /// Returns true for an operation that changes nothing.
-    pub fn is_read(self) -> bool {
+    pub(crate) fn is_read(self) -> bool {
         matches!(self, Self::Read | Self::Query)
     }
 }
 
 impl RequestFilter {
     /// Returns true for a time or a range, whose values the request does not name one by one.
-    pub fn is_range(&self) -> bool {
+    pub(crate) fn is_range(&self) -> bool {
         matches!(self, Self::Last(_) | Self::Fixed(FilterCondition::Range(_)))
     }
 }
 
 impl TransactionStep {
-    /// Returns a write of one item, of any of the transaction's.
-    pub fn new(operation: RequestOperation) -> Self {
+    pub(crate) fn new(operation: RequestOperation) -> Self {
         Self { operation, filters: Filter::default(), set: Vec::new(), items: 1 }
     }
 }
@@ -266,8 +240,7 @@ impl RequestKind {
         self.set.contains(path) || self.writes.iter().any(|step| step.set.contains(path))
     }
 
-    /// Returns the requests a day, when they were given.
-    pub fn per_day(&self) -> Option<f64> {
+    pub(crate) fn per_day(&self) -> Option<f64> {
         self.frequency.map(|frequency| frequency.per_day)
     }
 }

@@ -2,7 +2,6 @@
 //! `.ci/configuration/run.sh` checks types and rules, and so does the Bicep compiler if there is
 //! one.
 
-mod advised;
 mod alerts;
 mod bicep;
 mod containers;

@@ -69,10 +69,9 @@ pub(crate) struct ChaosCli {
     #[arg(long, value_name = "N", default_value_t = 40)]
     poison: usize,
 
-    /// Rebuilds this projection meanwhile, by commands that are killed; without a name, all of the
-    /// domain in turn.
-    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
-    rebuild: Option<String>,
+    /// Rebuilds the projections of the domain meanwhile, in turn, by commands that are killed.
+    #[arg(long)]
+    rebuild: bool,
 
     /// The number of items of one author, or of one category and tag, that is renamed all the time, and
     /// whose list must always show all of them.

@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) struct Rebuilder {
     app: BuiltApp,
-    projections: Vec<&'static str>,
+    projections: &'static [&'static str],
     max_life_ms: u64,
     random: Random,
     begun: BTreeSet<&'static str>,
@@ -35,7 +35,7 @@ pub(crate) struct Rebuilder {
 impl Rebuilder {
     pub(crate) fn new(
         app: BuiltApp,
-        projections: Vec<&'static str>,
+        projections: &'static [&'static str],
         copies: usize,
         seed: u64,
     ) -> Self {

@@ -49,7 +49,6 @@ pub(crate) async fn run<W: Workload>(
     workload: W,
 ) -> anyhow::Result<SeedOutcome> {
     let started = Instant::now();
-    let rebuilt = rebuilt::<W>(cli)?;
     let mut copies = (cli.copies > 0).then(|| W::many_copies(cli.copies)).flatten();
     ensure!(cli.copies == 0 || copies.is_some(), "the domain has no source of many copies");
 
@@ -96,6 +95,7 @@ pub(crate) async fn run<W: Workload>(
     chaos.resume();
 
     let mut poisoner = Poisoner::new(database, &containers, seed, cli.poison);
+    let rebuilt = if cli.rebuild { W::PROJECTIONS } else { &[] };
     let mut rebuilder = Rebuilder::new(app.clone(), rebuilt, cli.copies, seed);
     let poison = async {
         poisoner.complete(WRITE_PAUSE).await?;
@@ -143,14 +143,6 @@ pub(crate) async fn run<W: Workload>(
         divergences,
         duration: started.elapsed(),
     })
-}
-
-fn rebuilt<W: Workload>(cli: &ChaosCli) -> anyhow::Result<Vec<&'static str>> {
-    let Some(name) = &cli.rebuild else { return Ok(Vec::new()) };
-    let all = W::PROJECTIONS.iter().copied();
-    let named: Vec<_> = all.filter(|known| name.is_empty() || known == name).collect();
-    ensure!(!named.is_empty(), "--rebuild takes one of {:?}", W::PROJECTIONS);
-    Ok(named)
 }
 
 struct QuietStore<W> {

@@ -180,32 +180,18 @@ fn unpack_packages(target: &Path, packages: &Path) -> anyhow::Result<String> {
         writeln!(patch, "{name} = {{ path = {path:?} }}")?;
         writeln!(members, "    {folder:?},")?;
     }
+    // The profile of this workspace and of the app, so that dependencies are built once for all.
+    let manifest = fs::read_to_string("Cargo.toml")?;
+    let profile = manifest.find("[profile.dev]").zip(manifest.find("[profile.deployed]"));
+    let (begin, end) = profile.context("the workspace has no profiles")?;
+    let profile = &manifest[begin..end];
     fs::write(
         packages.join("Cargo.toml"),
-        format!("{patch}\n[workspace]\nresolver = \"3\"\nmembers = [\n{members}]\n\n{PROFILE}"),
+        format!("{patch}\n[workspace]\nresolver = \"3\"\nmembers = [\n{members}]\n\n{profile}"),
     )?;
     fs::copy("Cargo.lock", packages.join("Cargo.lock"))?;
     Ok(patch)
 }
-
-/// The profile of the workspace and of the app, so that dependencies are built once for both.
-const PROFILE: &str = "[profile.dev]\ndebug = false\n\
-                       debug-assertions = false\noverflow-checks = true\n\
-                       [profile.dev.package]\n\
-                       \"*\" = { overflow-checks = false }\n\
-                       rustls-pki-types.opt-level = 3\n\
-                       azure_data_cosmos_driver.opt-level = 1\n\
-                       axum.opt-level = 1\n\
-                       bytes.opt-level = 1\n\
-                       h2.opt-level = 1\n\
-                       http.opt-level = 1\n\
-                       httparse.opt-level = 1\n\
-                       hyper.opt-level = 1\n\
-                       hyper-util.opt-level = 1\n\
-                       reqwest.opt-level = 1\n\
-                       tokio.opt-level = 1\n\
-                       tributary-cosmos-store.opt-level = 1\n\
-                       serde_json.opt-level = 1\n";
 
 fn ask(arguments: &[&str]) -> anyhow::Result<Value> {
     let output = run(Command::new("curl").args(["--silent", "--show-error"]).args(arguments))?;

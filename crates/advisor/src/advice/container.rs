@@ -5,37 +5,29 @@ use cosmos_model::partitioning::{KeyPart, KeyStrategy, path::PropertyPath};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::indexes::{IndexPaths, IndexedQuery, SortedPath, queries};
+use super::indexes::{IndexPaths, SortedPath, indexes};
 use crate::request::RequestKind;
 
 const MAX_LINE_BYTES: usize = 70;
 
-/// The definition of a container.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ContainerDefinition {
-    /// The entry of `containers.json`.
-    pub entry: Value,
-    /// The same as a resource in Bicep.
-    pub bicep: String,
-    /// The paths that the app computes.
-    pub computed: Vec<ComputedProperty>,
-    /// The queries that its indexes serve.
-    pub queries: Vec<IndexedQuery>,
+pub(crate) struct ContainerDefinition {
+    pub(crate) entry: Value,
+    pub(crate) bicep: String,
+    pub(crate) computed: Vec<ComputedProperty>,
 }
 
 /// A property of the key that the app computes and stores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ComputedProperty {
-    /// The path of the property.
-    pub path: String,
-    /// The parts of the key in it.
-    pub made_of: String,
+pub(crate) struct ComputedProperty {
+    pub(crate) path: String,
+    pub(crate) made_of: String,
 }
 
 impl ContainerDefinition {
     /// Returns the definition of a container with this key and these unique keys, for these requests.
-    pub fn new(
+    pub(crate) fn new(
         name: &str,
         strategy: &KeyStrategy,
         requests: &[RequestKind],
@@ -57,7 +49,7 @@ impl ContainerDefinition {
             path
         });
         let paths: Vec<_> = paths.collect();
-        let (queries, indexes) = queries(strategy, &paths, requests);
+        let indexes = indexes(strategy, &paths, requests);
         let kind = if paths.len() > 1 { "MultiHash" } else { "Hash" };
         let mut entry = json!({
             "id": name,
@@ -68,7 +60,7 @@ impl ContainerDefinition {
         if !unique.is_empty() {
             entry["uniqueKeyPolicy"] = json!({"uniqueKeys": unique});
         }
-        Self { bicep: resource(&entry), entry, computed, queries }
+        Self { bicep: resource(&entry), entry, computed }
     }
 
     pub(super) fn n_indexes(&self) -> (usize, usize) {

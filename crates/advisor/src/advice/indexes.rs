@@ -13,26 +13,11 @@
 //! 5. Nothing else is indexed. Where a query has neither filter nor order, nothing is known of it, and
 //!    everything is.
 
+use crate::request::{RequestFilter, RequestKind, RequestOperation};
 use cosmos_model::partitioning::{FilterCondition, KeyPart, KeyStrategy, path::PropertyPath};
-use serde::Serialize;
-
-use crate::request::{
-    QueryAggregate, QuerySelection, RequestFilter, RequestKind, RequestOperation,
-};
 
 /// Properties of a composite index: a limit of the service.
 const MAX_COMPOSITE_PATHS: usize = 8;
-
-/// A query in the form that its index serves.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct IndexedQuery {
-    /// The kind of request that sends it.
-    pub kind: String,
-    /// Its text.
-    pub text: String,
-    /// The levels of the partition key that it names: with none it goes to all physical partitions.
-    pub levels: usize,
-}
 
 pub(super) type SortedPath = (PropertyPath, bool);
 
@@ -45,25 +30,19 @@ pub(super) struct IndexPaths {
 #[derive(Debug)]
 struct QueryShape<'a> {
     request: &'a RequestKind,
-    levels: usize,
     equal: Vec<PropertyPath>,
-    others: Vec<(PropertyPath, &'a RequestFilter)>,
+    others: Vec<PropertyPath>,
     order: Vec<SortedPath>,
 }
 
-/// Returns the queries of the requests in a container with this key, which is stored at `paths`, and the indexes
-/// that serve them.
-pub(super) fn queries(
+/// Returns the indexes that serve the queries of the requests in a container with this key, which is stored at `paths`.
+pub(super) fn indexes(
     strategy: &KeyStrategy,
     paths: &[PropertyPath],
     requests: &[RequestKind],
-) -> (Vec<IndexedQuery>, IndexPaths) {
+) -> IndexPaths {
     let shapes = requests.iter().filter_map(|request| QueryShape::new(strategy, paths, request));
     let shapes: Vec<_> = shapes.collect();
-    (shapes.iter().map(QueryShape::query).collect(), indexes(&shapes, paths, requests.is_empty()))
-}
-
-fn indexes(shapes: &[QueryShape<'_>], paths: &[PropertyPath], has_no_requests: bool) -> IndexPaths {
     let mut composites: Vec<Vec<SortedPath>> = Vec::new();
     for index in shapes.iter().filter_map(QueryShape::composite) {
         // An index is read from both ends.
@@ -74,7 +53,7 @@ fn indexes(shapes: &[QueryShape<'_>], paths: &[PropertyPath], has_no_requests: b
     }
     let is_unknown =
         |shape: &QueryShape<'_>| shape.request.filters.is_empty() && shape.order.is_empty();
-    if has_no_requests || shapes.iter().any(is_unknown) {
+    if requests.is_empty() || shapes.iter().any(is_unknown) {
         return IndexPaths { ranges: None, composites };
     }
     let ranges = shapes.iter().flat_map(|shape| shape.ranges(&composites));
@@ -121,7 +100,7 @@ impl<'a> QueryShape<'a> {
                     equal.push(path.clone());
                 }
                 RequestFilter::Last(_) | RequestFilter::Fixed(_) => {
-                    others.push((path.clone(), wanted));
+                    others.push(path.clone());
                 }
             }
         }
@@ -133,9 +112,8 @@ impl<'a> QueryShape<'a> {
             let last = (order.path.clone(), order.descending);
             first.map(|path| (path.clone(), order.descending)).chain([last]).collect()
         });
-        let levels = named.len();
         let order = order.unwrap_or_default();
-        Some(Self { request, levels, equal, others, order })
+        Some(Self { request, equal, others, order })
     }
 
     /// Returns the composite index in the order of the answer. Without an order, returns that of the equal
@@ -146,7 +124,7 @@ impl<'a> QueryShape<'a> {
         }
         let has_room = (1..MAX_COMPOSITE_PATHS).contains(&self.equal.len());
         let is_single_item = self.equal.contains(&PropertyPath::from_name("id"));
-        let (range, _) =
+        let range =
             self.others.first().filter(|_| has_room && !is_single_item && self.order.is_empty())?;
         let paths = self.equal.iter().chain([range]);
         Some(paths.map(|path| (path.clone(), false)).collect())
@@ -156,7 +134,7 @@ impl<'a> QueryShape<'a> {
         &'s self,
         composites: &'s [Vec<SortedPath>],
     ) -> impl Iterator<Item = &'s PropertyPath> {
-        let is_other = |path: &PropertyPath| self.others.iter().any(|(other, _)| other == path);
+        let is_other = |path: &PropertyPath| self.others.contains(path);
         // An index serves a filter that names all its properties, the last of them in any way.
         let fits = |index: &&Vec<SortedPath>| {
             index.iter().enumerate().all(|(n, (path, _))| {
@@ -165,31 +143,9 @@ impl<'a> QueryShape<'a> {
         };
         let serving = composites.iter().filter(fits);
         let served: Vec<&PropertyPath> = serving.flatten().map(|(path, _)| path).collect();
-        let others = self.others.iter().map(|(path, _)| path);
-        let filters = self.equal.iter().chain(others).filter(move |path| !served.contains(path));
+        let filters =
+            self.equal.iter().chain(&self.others).filter(move |path| !served.contains(path));
         filters.chain(self.order.last().map(|(path, _)| path))
-    }
-
-    fn query(&self) -> IndexedQuery {
-        let mut filters: Vec<String> = Vec::new();
-        for path in &self.equal {
-            filters.push(format!("{} = @{}", property(path), parameter(path)));
-        }
-        for (path, wanted) in &self.others {
-            filters.extend(condition(path, wanted));
-        }
-        let sorted = |(path, down): &SortedPath| {
-            format!("{} {}", property(path), if *down { "DESC" } else { "ASC" })
-        };
-        let order: Vec<_> = self.order.iter().map(sorted).collect();
-        let mut text = format!("SELECT {} FROM c", selected(&self.request.select));
-        if !filters.is_empty() {
-            text = format!("{text} WHERE {}", filters.join(" AND "));
-        }
-        if !order.is_empty() {
-            text = format!("{text} ORDER BY {}", order.join(", "));
-        }
-        IndexedQuery { kind: self.request.kind.clone(), text, levels: self.levels }
     }
 }
 
@@ -202,54 +158,4 @@ fn is_named(part: &KeyPart, request: &RequestKind) -> bool {
         (KeyPart::Period(..), _) => true,
         _ => !wanted.is_range(),
     }
-}
-
-fn condition(path: &PropertyPath, wanted: &RequestFilter) -> Vec<String> {
-    let of = property(path);
-    let name = parameter(path);
-    let from = || format!("{of} >= @{name}From");
-    match wanted {
-        RequestFilter::Last(_) => vec![from()],
-        RequestFilter::Fixed(FilterCondition::OneOf(values)) => {
-            let names: Vec<_> = (1..=values.len()).map(|n| format!("@{name}{n}")).collect();
-            vec![format!("{of} IN ({})", names.join(", "))]
-        }
-        RequestFilter::Fixed(FilterCondition::Range(range)) => {
-            let from = range.from.as_ref().map(|_| from());
-            let to = range.to.as_ref().map(|_| format!("{of} < @{name}To"));
-            from.into_iter().chain(to).collect()
-        }
-        _ => vec![format!("{of} = @{name}")],
-    }
-}
-
-fn selected(select: &QuerySelection) -> String {
-    match select {
-        QuerySelection::Items => "*".to_owned(),
-        QuerySelection::Aggregate(QueryAggregate::Count) => "VALUE COUNT(1)".to_owned(),
-        QuerySelection::Properties(paths) => {
-            paths.iter().map(property).collect::<Vec<_>>().join(", ")
-        }
-    }
-}
-
-/// Returns `c.address.city`, or `c["full name"]` where the name is no word.
-fn property(path: &PropertyPath) -> String {
-    let step = |name: &String| {
-        if is_word(name) {
-            format!(".{name}")
-        } else {
-            format!("[{}]", serde_json::Value::from(name.as_str()))
-        }
-    };
-    format!("c{}", path.names().iter().map(step).collect::<String>())
-}
-
-fn parameter(path: &PropertyPath) -> String {
-    path.names().join("_").replace(|letter: char| !letter.is_ascii_alphanumeric(), "_")
-}
-
-fn is_word(name: &str) -> bool {
-    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
 }

@@ -17,25 +17,22 @@ use crate::{
 
 const MISTAKE_FACTOR: f64 = 4.0 / 3.0;
 
-/// A candidate in the ranking.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RankedCandidate {
-    /// The place, from 1.
-    pub place: usize,
+pub(crate) struct RankedCandidate {
+    pub(crate) place: usize,
     /// True when each transaction is in one logical partition.
-    pub works: bool,
+    pub(crate) works: bool,
     /// Request units a day, or of one request of each kind where no frequency is known. `None` without
     /// requests.
-    pub request_units: Option<f64>,
+    pub(crate) request_units: Option<f64>,
     /// The request units of requests and risks; the number of warnings without requests.
-    pub score: f64,
-    /// The estimates and the findings.
-    pub report: CandidateReport,
+    pub(crate) score: f64,
+    pub(crate) report: CandidateReport,
 }
 
 /// Returns the candidates in the order of [`crate::advice`], the best first.
-pub fn rank(reports: Vec<CandidateReport>) -> Vec<RankedCandidate> {
+pub(crate) fn rank(reports: Vec<CandidateReport>) -> Vec<RankedCandidate> {
     let mut rest: Vec<_> = reports.into_iter().map(RankedCandidate::new).collect();
     rest.sort_by(|a, b| {
         b.works
@@ -117,13 +114,11 @@ impl RankedCandidate {
         }
     }
 
-    /// Returns the key.
-    pub fn strategy(&self) -> &KeyStrategy {
+    pub(crate) fn strategy(&self) -> &KeyStrategy {
         &self.report.strategy
     }
 
-    /// Returns the codes of all warnings.
-    pub fn warnings(&self) -> Vec<&'static str> {
+    pub(crate) fn warnings(&self) -> Vec<&'static str> {
         self.report.warnings().collect()
     }
 }

@@ -123,11 +123,9 @@ impl Advice {
         let computed = container.computed.iter().map(|computed| {
             format!("The app stores {} in each item, made of {}.", computed.path, computed.made_of)
         });
-        let queries = container
-            .queries
-            .iter()
-            .map(|query| format!("{}, as these indexes serve it: {}", query.kind, query.text));
-        let sentences = Block::Sentences(computed.chain(queries).collect());
+        let order = "Each list sorts in the order of its composite index: by the key first.";
+        let order = (container.n_indexes().1 > 0).then(|| order.to_owned());
+        let sentences = Block::Sentences(computed.chain(order).collect());
         let entry = serde_json::to_string_pretty(&container.entry).unwrap_or_default();
         let blocks = vec![Block::Code(entry), sentences];
         Section::new("The container, as an entry of containers.json", blocks)

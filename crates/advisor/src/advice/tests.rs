@@ -24,6 +24,22 @@ fn indexes(strategy: &str, requests: &[Value]) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
+fn all_levels_of_a_key_and_a_computed_one_are_indexed_and_begin_the_lists() {
+    let of_a_user = json!({"kind": "a", "operation": "query", "filters": {"/userId": "?", "/tenant": "?",
+        "/createdAt": {"last": "30 days"}}, "orderBy": "/createdAt desc"});
+    let requests = [of_a_user];
+    let (paths, composites) = indexes("/tenant,/userId", &requests);
+    assert_eq!(paths, ["/createdAt/?", "/tenant/?", "/userId/?"]);
+    assert_eq!(composites, ["/tenant↓ /userId↓ /createdAt↓"]);
+    let (paths, composites) = indexes("/tenant,/slug", &requests);
+    assert_eq!(paths, ["/createdAt/?", "/slug/?", "/tenant/?"]);
+    assert_eq!(composites, ["/tenant↓ /userId↓ /createdAt↓"]);
+    let (paths, composites) = indexes("/userId+/createdAt by month", &requests);
+    assert_eq!(paths, ["/createdAt/?", "/partitionKey/?"]);
+    assert_eq!(composites, ["/partitionKey↓ /tenant↓ /createdAt↓"]);
+}
+
+#[test]
 fn where_nothing_is_known_of_a_query_everything_is_indexed() {
     let requests = [
         json!({"kind": "a", "operation": "query"}),

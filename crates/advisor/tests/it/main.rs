@@ -1,4 +1,4 @@
-//! The library on generated samples, and the command on files and on a live container.
+//! The command on files and on a live container.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test ends at its first error")]
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]
 #![allow(clippy::float_cmp, reason = "numbers that must be exact")]
@@ -8,4 +8,3 @@ mod advise;
 #[cfg(feature = "cosmos")]
 mod live;
 mod support;
-mod validate;

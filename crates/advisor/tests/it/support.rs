@@ -6,7 +6,6 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub(crate) struct Folder(TempDir);
@@ -79,16 +78,4 @@ pub(crate) fn random(n: u64, of: u64) -> f64 {
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-}
-
-pub(crate) fn query(kind: &str, filters: Value, per_day: u32) -> Value {
-    json!({"kind": kind, "operation": "query", "filters": filters, "frequency": {"perDay": per_day}})
-}
-
-pub(crate) fn read(filters: Value, per_day: u32) -> Value {
-    json!({"kind": "read", "operation": "read", "filters": filters, "frequency": {"perDay": per_day}})
-}
-
-pub(crate) fn create(per_day: u32) -> Value {
-    json!({"kind": "create", "operation": "create", "frequency": {"perDay": per_day}})
 }

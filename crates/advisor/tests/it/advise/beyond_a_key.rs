@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{LARGE, large, posts};
-use crate::support::{Folder, create};
+use crate::support::Folder;
 
 fn lines(requests: &[Value]) -> String {
     requests.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
@@ -22,7 +22,8 @@ fn requests_that_no_key_serves_get_a_second_copy_with_its_costs() {
         json!({"kind": kind, "operation": "query", "filters": {path: "?"}, "limit": 20,
             "frequency": {"perDay": 50_000}})
     };
-    let requests = [page("of a user", "/userId"), page("of a tag", "/tag"), create(200)];
+    let create = json!({"kind": "create", "operation": "create", "frequency": {"perDay": 200}});
+    let requests = [page("of a user", "/userId"), page("of a tag", "/tag"), create];
     let folder = posts().with("requests.jsonl", &lines(&requests));
     let keys = ["--candidate", "/userId", "--candidate", "/tag", "--candidate", "/id"];
     let out = output(&folder, &keys);

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ValidationWorld, near, second, warnings};
-use crate::support::{create, query, read};
+use super::{ValidationWorld, create, near, query, read, second, warnings};
 
 /// Returns 2,000 documents of 200 categories, of a day.
 fn documents() -> impl Iterator<Item = Value> {

@@ -1,10 +1,9 @@
 //! Keys are ranked by the costs of requests and of risks. Of two with the same costs, the simpler is first.
 
 use serde_json::{Value, json};
-use tributary_partition::advice::RankedCandidate;
 
-use super::{ValidationWorld, near, second};
-use crate::support::{query, read};
+use super::{ValidationWorld, near, query, read, second};
+use crate::advice::RankedCandidate;
 
 /// Returns 3,000 events of 600 users over 30 days, in two years.
 fn events() -> impl Iterator<Item = Value> {

@@ -1,7 +1,7 @@
 //! Items and requests as input.
 
+use crate::{CandidateReport, RequestKind, ValidationOptions, validate};
 use serde_json::json;
-use tributary_partition::{CandidateReport, RequestKind, ValidationOptions, validate};
 
 fn read(text: &str) -> anyhow::Result<CandidateReport> {
     let candidates = vec!["/id".parse().unwrap()];

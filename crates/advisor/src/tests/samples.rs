@@ -2,10 +2,9 @@
 //! order.
 
 use serde_json::{Map, Value, json};
-use tributary_partition::ValidationOptions;
 
-use super::{ValidationWorld, near, second};
-use crate::support::{create, query, random, read};
+use super::{ValidationWorld, create, near, query, random, read, second};
+use crate::ValidationOptions;
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
 fn below(n: u64, of: u64, most: u64) -> u64 {

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ValidationWorld, near, second};
-use crate::support::query;
+use super::{ValidationWorld, near, query, second};
 
 /// Returns 2,000 events of 20 users over 23 days.
 fn events() -> Vec<Value> {

@@ -1,11 +1,9 @@
-//! Request units and fan-out, beside the ledger's formulas by hand. The stories of `tests/it/estimates` of the workspace
-//! compare them with what the local endpoint charges.
+//! Request units and fan-out, beside the ledger's formulas by hand.
 
 use serde_json::{Value, json};
-use tributary_partition::report::NamedLevels::{self, FirstLevels, Key, No, Several};
 
-use super::{ValidationWorld, near, second};
-use crate::support::{create, query};
+use super::{ValidationWorld, create, near, query, second};
+use crate::report::NamedLevels::{self, FirstLevels, Key, No, Several};
 
 /// Returns 1,200 posts over 30 days: of user 0 a quarter, of each of 39 others some.
 fn posts() -> ValidationWorld {
