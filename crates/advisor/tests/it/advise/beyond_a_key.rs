@@ -64,13 +64,6 @@ fn a_unique_value_gets_a_unique_key_or_a_reservation() {
             json!([{"paths": ["/userId", "/createdAt"]}]),
             "A second write of them is a 409",
         ),
-        // The class depends on the tag, too.
-        (
-            "/userId,/createdAt",
-            "/userId+/createdAt by month; by day where /tag is tag-1 since 2026-06-01",
-            Value::Null,
-            "Reserve it",
-        ),
     ];
     for (unique, key, keys, sentence) in cases {
         let advice = large(&folder, &["--unique", unique, "--candidate", key]);
