@@ -141,7 +141,6 @@ async fn run(arguments: ServeArguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Creates what does not exist.
 async fn create(engine: &Engine, containers: Containers, partitions: u32) -> anyhow::Result<()> {
     let Containers { database, containers } = containers;
     let name = Name::Id(&database);

@@ -12,7 +12,7 @@ use super::{
     view::{Source, is_empty},
     writer::Writer,
 };
-use crate::{Refusal, json::Json};
+use crate::{Result, json::Json};
 
 /// How many items a transaction adds to an index that is being built.
 const CHUNK: usize = 1000;
@@ -50,7 +50,6 @@ impl Container {
         }
     }
 
-    /// Removes an item from the indexes.
     pub(super) fn index_remove(&mut self, key: &Key, body: &[u8]) {
         let Some(json) = self.indexed(body) else { return };
         for index in self.indexes.iter_mut().filter(|index| index.has(key)) {
@@ -87,7 +86,7 @@ impl Writer {
         id: ContainerId,
         paths: &[Vec<String>],
         within: bool,
-    ) -> Result<bool, Refusal> {
+    ) -> Result<bool> {
         let container = self.catalog.container(id)?;
         let found = container
             .indexes

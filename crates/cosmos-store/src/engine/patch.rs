@@ -3,7 +3,7 @@
 use cosmos_model::partitioning::path::PropertyPath;
 
 use super::record::SYSTEM_PROPERTIES;
-use crate::{Refusal, json::Json};
+use crate::{Refusal, Result, json::Json};
 
 /// The service's limit.
 const MAX_OPERATIONS: usize = 10;
@@ -20,7 +20,7 @@ pub(super) fn apply(
     item: &mut Json,
     operations: &[Json],
     key_paths: &[PropertyPath],
-) -> Result<(), Refusal> {
+) -> Result<()> {
     if operations.is_empty() || operations.len() > MAX_OPERATIONS {
         let text = format!(
             "The number of patch operations can't exceed '{MAX_OPERATIONS}', and there must be one."
@@ -77,7 +77,7 @@ struct Path<'a> {
 }
 
 impl<'a> Path<'a> {
-    fn new(text: &'a str, key_paths: &[PropertyPath]) -> Result<Self, Refusal> {
+    fn new(text: &'a str, key_paths: &[PropertyPath]) -> Result<Self> {
         let names = text.strip_prefix('/').filter(|rest| !rest.is_empty());
         let names = names.ok_or_else(|| refused(format!("The path '{text}' is invalid.")))?;
         let names: Vec<_> =
@@ -98,7 +98,7 @@ impl<'a> Path<'a> {
     }
 
     /// Returns the array or object that has the value at the path, and the last name.
-    fn parent<'v>(&self, item: &'v mut Json) -> Result<(&'v mut Json, &str), Refusal> {
+    fn parent<'v>(&self, item: &'v mut Json) -> Result<(&'v mut Json, &str)> {
         let (last, names) = self.names.split_last().ok_or_else(|| self.missing())?;
         let parent = names
             .iter()
@@ -107,13 +107,13 @@ impl<'a> Path<'a> {
         Ok((parent, last))
     }
 
-    fn find<'v>(&self, item: &'v mut Json) -> Result<&'v mut Json, Refusal> {
+    fn find<'v>(&self, item: &'v mut Json) -> Result<&'v mut Json> {
         let (parent, last) = self.parent(item)?;
         child(parent, last).ok_or_else(|| self.missing())
     }
 
     /// Writes a property, or an element of an array: `insert` puts it in front of the one at its place.
-    fn put(&self, item: &mut Json, value: Json, insert: bool) -> Result<(), Refusal> {
+    fn put(&self, item: &mut Json, value: Json, insert: bool) -> Result<()> {
         match self.parent(item)? {
             (Json::Object(properties), name) => {
                 match properties.iter_mut().rev().find(|(other, _)| **other == *name) {
@@ -139,7 +139,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    fn remove(&self, item: &mut Json) -> Result<Json, Refusal> {
+    fn remove(&self, item: &mut Json) -> Result<Json> {
         let removed = match self.parent(item)? {
             (Json::Object(properties), name) => {
                 let place = properties.iter().rposition(|(other, _)| **other == *name);

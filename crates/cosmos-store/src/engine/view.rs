@@ -10,7 +10,7 @@ use super::{
     steps,
     writer::now,
 };
-use crate::{Refusal, json::Json};
+use crate::{Result, json::Json};
 
 /// A state of the whole store, which never changes. Cloning is cheap.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ impl View {
     ///
     /// # Errors
     /// 400 for a bad key, and for one with too many levels.
-    pub fn range_of(&self, container: ContainerId, key: &Json) -> Result<EpkRange, Refusal> {
+    pub fn range_of(&self, container: ContainerId, key: &Json) -> Result<EpkRange> {
         let definition = &self.catalog().container(container)?.definition;
         let levels = definition.key_paths.len();
         let values = epk::values_of_key(key, levels)?;
@@ -103,20 +103,12 @@ impl View {
     ///
     /// # Errors
     /// 400 for a bad key or a prefix of one.
-    pub fn read(
-        &self,
-        container: ContainerId,
-        key: &Json,
-        id: &str,
-    ) -> Result<Option<Item>, Refusal> {
-        let container = self.catalog().container(container)?;
-        let definition = &container.definition;
-        let values = epk::values_of_key(key, definition.key_paths.len())?;
-        if values.len() < definition.key_paths.len() {
+    pub fn read(&self, container: ContainerId, key: &Json, id: &str) -> Result<Option<Item>> {
+        let range = self.range_of(container, key)?;
+        if !range.is_point() {
             return Err(steps::incomplete_key());
         }
-        let epk = epk::hash(&values, definition.hash_version);
-        Ok(container.find(&epk, id))
+        Ok(self.read_in(container, &range, id))
     }
 
     /// Returns the item of a logical partition, the one of this range.

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Uri, header, uri::Authority};
 
-use crate::Refusal;
+use crate::{Refusal, Result};
 
 /// The name that lets everyone call, pages of other sites included.
 const EVERYONE: &str = "*";
@@ -55,7 +55,7 @@ pub fn is_listed(origins: &[String], origin: &str) -> bool {
 }
 
 /// Refuses a request that is not to be answered.
-pub(super) fn check(request: &Request<Bytes>, allowed_hosts: &[String]) -> Result<(), Refusal> {
+pub(super) fn check(request: &Request<Bytes>, allowed_hosts: &[String]) -> Result<()> {
     let text = match stranger(request.uri(), request.headers(), allowed_hosts, &[]) {
         None => return Ok(()),
         Some(Stranger::Host(host)) => format!(

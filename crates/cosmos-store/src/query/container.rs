@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Path;
 use crate::{
-    Refusal,
+    Refusal, Result,
     engine::Definition,
     sql::{NO_PATH, Prepared, columns, is_vector_distance, refused},
 };
@@ -47,7 +47,7 @@ impl<'a> Policy<'a> {
     ///
     /// # Errors
     /// 400 with the service's texts.
-    pub(super) fn check_order(&self, order: &[(Path, bool)]) -> Result<(), Refusal> {
+    pub(super) fn check_order(&self, order: &[(Path, bool)]) -> Result<()> {
         let refusal = |text: &str| Refusal::new(400, format!("{{\"Errors\":[\"{text}\"]}}"));
         match order {
             [] => Ok(()),
@@ -83,7 +83,7 @@ fn has_order(index: &[(Path, bool)], order: &[(Path, bool)]) -> bool {
 ///
 /// # Errors
 /// 400 for another expression.
-pub(super) fn order_paths(query: &Query) -> Result<Vec<(Path, bool)>, Refusal> {
+pub(super) fn order_paths(query: &Query) -> Result<Vec<(Path, bool)>> {
     let path = |order: &Order| match order.by.property() {
         Some((root, path)) if Some(root) == query.root() => {
             Ok((path.names().to_vec(), order.descending))
@@ -97,7 +97,6 @@ pub(super) fn order_paths(query: &Query) -> Result<Vec<(Path, bool)>, Refusal> {
     query.order_by.iter().map(path).collect()
 }
 
-/// Returns true for the path of a computed property.
 pub(super) fn is_computed(path: &[String], definition: &Definition) -> bool {
     let mut properties = definition.json["computedProperties"].as_array().into_iter().flatten();
     path.first().is_some_and(|first| properties.any(|property| property["name"] == first.as_str()))
@@ -122,7 +121,7 @@ pub(super) fn resolved(
     query: &Prepared,
     definition: &Definition,
     policy: &Policy<'_>,
-) -> Result<Option<Prepared>, Refusal> {
+) -> Result<Option<Prepared>> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let properties = list(&definition.json["computedProperties"]);
     let embeddings = list(&definition.json["vectorEmbeddingPolicy"]["vectorEmbeddings"]);

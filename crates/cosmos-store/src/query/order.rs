@@ -10,16 +10,15 @@ use super::{
     continuation::Continuation,
 };
 use crate::{
-    Refusal,
+    Refusal, Result,
     engine::{Definition, Item, rid_of},
     json::Json,
-    sql::{Prepared, order},
+    sql::Prepared,
 };
 
 const NO_HASHES: &str = "This store cannot continue an ORDER BY behind an array or object, for which the SDK sends a \
                          hash. Exclude these values, for example by IS_PRIMITIVE, or read all results in one page.";
 
-/// The order of a query.
 #[derive(Default)]
 pub(super) struct Order {
     /// The paths of ORDER BY, and true for those in descending order.
@@ -40,7 +39,7 @@ impl Order {
         resolved: &Prepared,
         definition: &Definition,
         policy: &Policy<'_>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self> {
         let tree = &query.query;
         if query.is_grouped() {
             return Ok(Self::default());
@@ -72,7 +71,7 @@ impl Order {
             _ => compared,
         };
         let values = one.0.iter().zip(other.0).enumerate();
-        let values = values.map(|(n, (one, other))| direct(n, order(one.as_ref(), other.as_ref())));
+        let values = values.map(|(n, (one, other))| direct(n, one.cmp(other)));
         let rids = other.1.map_or(Ordering::Equal, |rid| direct(0, one.1.cmp(&rid)));
         values.fold(Ordering::Equal, Ordering::then).then(rids)
     }
@@ -101,7 +100,7 @@ impl Order {
         &self,
         start: &Continuation,
         resume: Option<&ResumeFilter>,
-    ) -> Result<Option<Begin>, Refusal> {
+    ) -> Result<Option<Begin>> {
         let invalid = || Refusal::new(400, "Invalid Continuation Token");
         let from = if start.place.is_empty() {
             let Some(resume) = resume else { return Ok(None) };

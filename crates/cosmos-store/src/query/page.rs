@@ -23,10 +23,10 @@ use super::{
     plan,
 };
 use crate::{
-    Refusal,
+    Refusal, Result,
     engine::{Item, View, rid_of},
     json::Json,
-    sql::{Groups, Prepared, Row, order as order_of},
+    sql::{Groups, Prepared, Row},
 };
 
 /// The most bytes of the results of a query whose results are made of all items.
@@ -63,11 +63,7 @@ pub(super) const LIMITS: Limits = Limits {
 ///
 /// # Errors
 /// 400 for a continuation that is none of this query, and for an ORDER BY that no index of the policy has.
-pub(crate) fn page(
-    view: &View,
-    query: &Prepared,
-    request: &PageRequest<'_>,
-) -> Result<Page, Refusal> {
+pub(crate) fn page(view: &View, query: &Prepared, request: &PageRequest<'_>) -> Result<Page> {
     page_within(LIMITS, view, query, request)
 }
 
@@ -76,7 +72,7 @@ pub(super) fn page_within(
     view: &View,
     query: &Prepared,
     request: &PageRequest<'_>,
-) -> Result<Page, Refusal> {
+) -> Result<Page> {
     let definition = request.definition;
     let start = match request.continuation {
         Some(text) => Continuation::read(text, query, request)?,
@@ -116,11 +112,11 @@ pub(super) fn page_within(
         let result = counted_result(&query.query.select, name, n_results);
         pager.output.push(&mut [result], 0);
         None
-    } else if !query.has_source() {
-        let mut results = pager.without_source()?;
-        pager.output.push(&mut results, 0);
-        None
-    } else if query.is_grouped() || query.query.distinct || pager.order.is_by_distance {
+    } else if !query.has_source()
+        || query.is_grouped()
+        || query.query.distinct
+        || pager.order.is_by_distance
+    {
         pager.listed()?
     } else if pager.order.paths.is_empty() {
         pager.scanned()?
@@ -206,6 +202,10 @@ impl Pager<'_> {
 
     /// Returns the items of the query behind a place, in the order of a scan.
     fn items(&mut self, after: &[u8], max_selected: usize) -> Box<dyn Iterator<Item = Item>> {
+        if !self.evaluator.query.has_source() {
+            // A query without FROM makes one row, of nothing.
+            return Box::new(std::iter::once(Item::default()));
+        }
         if let Some(items) = self.access.equal(after) {
             return Box::new(items);
         }
@@ -216,7 +216,7 @@ impl Pager<'_> {
     }
 
     /// Loads an item: what the query needs of it, and the rows that it makes of it.
-    fn load(&mut self, item: &Item) -> Result<(Json, Vec<Row>), Refusal> {
+    fn load(&mut self, item: &Item) -> Result<(Json, Vec<Row>)> {
         if !self.evaluator.needs_nothing {
             self.access.work.load(item);
         }
@@ -255,7 +255,7 @@ impl Pager<'_> {
     }
 
     /// A page in the order of a scan.
-    fn scanned(&mut self) -> Result<Option<Continuation>, Refusal> {
+    fn scanned(&mut self) -> Result<Option<Continuation>> {
         // An item that was returned in part comes again.
         let Continuation { place, before, n_rows, .. } = &self.start;
         self.before = if n_rows.is_some() { before } else { place }.clone();
@@ -276,7 +276,7 @@ impl Pager<'_> {
     }
 
     /// A page of a query with ORDER BY.
-    fn ordered(&mut self, resume: Option<&ResumeFilter>) -> Result<Option<Continuation>, Refusal> {
+    fn ordered(&mut self, resume: Option<&ResumeFilter>) -> Result<Option<Continuation>> {
         let begin = self.order.begin(&self.start, resume)?;
         let begin = begin.as_ref();
         let is_computed = self.order.is_computed;
@@ -309,7 +309,7 @@ impl Pager<'_> {
         begin: Option<&Begin>,
         items: impl Iterator<Item = Item>,
         n_ordered: usize,
-    ) -> Result<ControlFlow<Option<Continuation>>, Refusal> {
+    ) -> Result<ControlFlow<Option<Continuation>>> {
         let mut run: Vec<Found> = Vec::new();
         let is_whole = n_ordered == self.order.paths.len();
         for item in items {
@@ -330,7 +330,7 @@ impl Pager<'_> {
             let found = Found { order, item, is_match: !rows.is_empty(), results };
             let is_same = |first: &Found| {
                 let mut values = first.order.iter().zip(&found.order).take(n_ordered);
-                values.all(|(one, other)| order_of(one.as_ref(), other.as_ref()).is_eq())
+                values.all(|(one, other)| one == other)
             };
             if !run.first().is_none_or(is_same) {
                 let end = self.take_run(&mut run);
@@ -366,7 +366,7 @@ impl Pager<'_> {
         &mut self,
         begin: Option<&Begin>,
         items: impl Iterator<Item = Item>,
-    ) -> Result<Option<Continuation>, Refusal> {
+    ) -> Result<Option<Continuation>> {
         let n_kept = self.output.n_needed().saturating_add(1);
         let mut kept: Vec<Found> = Vec::new();
         for item in items {
@@ -404,7 +404,7 @@ impl Pager<'_> {
 
     /// A page of results that are made of all items: groups, aggregates, DISTINCT, an order by a distance. Each page
     /// makes them again.
-    fn listed(&mut self) -> Result<Option<Continuation>, Refusal> {
+    fn listed(&mut self) -> Result<Option<Continuation>> {
         let results = self.all_results()?;
         let Continuation { skip, n_results, .. } = self.start;
         if n_results > 0 {
@@ -420,7 +420,7 @@ impl Pager<'_> {
         Ok(Some(Continuation { skip, left, n_results, ..Continuation::default() }))
     }
 
-    fn all_results(&mut self) -> Result<Vec<Vec<u8>>, Refusal> {
+    fn all_results(&mut self) -> Result<Vec<Vec<u8>>> {
         let query = self.evaluator.query;
         let is_distinct = query.query.distinct;
         let is_sorted = !self.order.paths.is_empty();
@@ -477,19 +477,5 @@ impl Pager<'_> {
         let is_new =
             |result: &Vec<u8>| !is_distinct || !is_sorted || seen.insert(canonical(result));
         Ok(results.filter(is_new).collect())
-    }
-
-    /// Returns the result of a query without FROM.
-    fn without_source(&mut self) -> Result<Vec<Vec<u8>>, Refusal> {
-        let query = self.evaluator.query;
-        let rows = query.rows(&Json::Null)?;
-        if !query.is_grouped() {
-            return Ok(rows.iter().filter_map(|row| row.result.as_ref().map(bytes)).collect());
-        }
-        let mut groups = Groups::default();
-        for row in rows {
-            groups.add(&query.plan, row)?;
-        }
-        Ok(groups.results(query)?.iter().map(bytes).collect())
     }
 }

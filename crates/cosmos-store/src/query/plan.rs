@@ -12,9 +12,9 @@ use super::{
     keys,
 };
 use crate::{
-    Refusal,
+    Refusal, Result,
     engine::{ContainerId, Definition, EpkRange, View},
-    sql::{Prepared, columns, sums_up},
+    sql::{self, Prepared, columns, sums_up},
 };
 
 /// The text that an SDK replaces by the place where a partition goes on.
@@ -32,7 +32,7 @@ pub(crate) fn plan(
     query: &Prepared,
     definition: &Definition,
     supported_features: &str,
-) -> Result<Value, Refusal> {
+) -> Result<Value> {
     let distinct_count = distinct_count(&query.query);
     let asked = distinct_count.as_ref().map_or(&query.query, |(inner, _)| *inner);
     let keys = keys::of_filter(view, container, asked, query, definition)?;
@@ -101,7 +101,7 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    fn fill(&mut self, definition: &Definition) -> Result<(), Refusal> {
+    fn fill(&mut self, definition: &Definition) -> Result<()> {
         let query = &self.query.query;
         let columns = columns(&query.select);
         let has_aggregate = columns.iter().any(|(_, column)| sums_up(column));
@@ -164,7 +164,7 @@ impl Plan<'_> {
             None => ((*column).clone(), None),
             Some((name, argument)) => {
                 n_aggregates += 1;
-                (partial(name, argument), Some(aggregate_type(name)))
+                (partial(name, argument), sql::aggregate_type(name))
             }
         };
         let payload = if let Select::Value(_) = query.select {
@@ -219,7 +219,7 @@ impl Plan<'_> {
         query: &Query,
         definition: &Definition,
         columns: Vec<(String, &Expr)>,
-    ) -> Result<Query, Refusal> {
+    ) -> Result<Query> {
         let Some(root) = query.root() else {
             let message = "Order-by over correlated collections is not supported.";
             return Err(Refusal::new(400, message));
@@ -321,22 +321,7 @@ fn partial(name: &str, argument: &Expr) -> Expr {
 fn aggregate(expr: &Expr) -> Option<(&str, &Expr)> {
     let Expr::Call(name, arguments) = expr else { return None };
     let [argument] = arguments.as_slice() else { return None };
-    (!aggregate_type(name).is_empty()).then_some((name, argument))
-}
-
-/// Returns the name that SDKs have for an aggregate; none for another function.
-fn aggregate_type(name: &str) -> &'static str {
-    match name {
-        "AVG" => "Average",
-        "COUNT" => "Count",
-        "COUNTIF" => "CountIf",
-        "MAKELIST" => "MakeList",
-        "MAKESET" => "MakeSet",
-        "MAX" => "Max",
-        "MIN" => "Min",
-        "SUM" => "Sum",
-        _ => "",
-    }
+    sql::aggregate_type(name).map(|_| (name.as_str(), argument))
 }
 
 /// Returns true if equal results come one after the other: `SELECT DISTINCT VALUE c.a FROM c ORDER BY c.a`.

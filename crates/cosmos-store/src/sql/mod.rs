@@ -5,11 +5,11 @@
 //! A query is compiled once ([`Prepared::new`]): names become places, constants become values. An evaluation is bounded:
 //! one item costs at most [`MAX_STEPS`] steps and [`MAX_BYTES`] bytes, then the query is refused.
 
-use std::{cmp::Ordering, sync::OnceLock};
+use std::sync::OnceLock;
 
 use cosmos_model::sql::{Expr, Query};
 
-use crate::{Refusal, json::Json};
+use crate::{Refusal, Result, json::Json};
 
 mod compile;
 mod eval;
@@ -23,8 +23,7 @@ pub(crate) mod tests;
 use compile::Compiler;
 pub(crate) use compile::{NO_PATH, columns, is_vector_distance, sums_up};
 use eval::{Frame, Run};
-pub(crate) use groups::Groups;
-pub(crate) use operators::order;
+pub(crate) use groups::{Groups, aggregate_type};
 use plan::Plan;
 
 /// The steps that the evaluation of one item may take. Unit tests, which are not optimized, reach a tenth of them.
@@ -56,7 +55,7 @@ impl Prepared {
     /// 400 with the service's text: SC1001 for a syntax error, SC2001 for an unknown identifier, SC2005 for a
     /// function that the service does not have; and a text of our own, with the name, for what the service has but
     /// this store has not.
-    pub(crate) fn new(text: &str, parameters: Parameters) -> Result<Self, Refusal> {
+    pub(crate) fn new(text: &str, parameters: Parameters) -> Result<Self> {
         let query: Query = text.parse().map_err(|error: cosmos_model::sql::SyntaxError| {
             let end = error.at.saturating_add(error.near.len());
             refused("SC1001", &error.to_string(), Some((error.at, end)))
@@ -68,11 +67,11 @@ impl Prepared {
     ///
     /// # Errors
     /// As [`Prepared::new`].
-    pub(crate) fn of(query: Query, parameters: Parameters) -> Result<Self, Refusal> {
+    pub(crate) fn of(query: Query, parameters: Parameters) -> Result<Self> {
         Self::compile("", query, parameters)
     }
 
-    fn compile(text: &str, query: Query, parameters: Parameters) -> Result<Self, Refusal> {
+    fn compile(text: &str, query: Query, parameters: Parameters) -> Result<Self> {
         let mut compiler = Compiler::new(text, &parameters);
         let plan = compiler.query(&query)?;
         let needed = compiler.needed();
@@ -85,7 +84,7 @@ impl Prepared {
     ///
     /// # Errors
     /// 400 if the item costs too much.
-    pub(crate) fn rows(&self, item: &Json) -> Result<Vec<Row>, Refusal> {
+    pub(crate) fn rows(&self, item: &Json) -> Result<Vec<Row>> {
         let run = Run::new(*self.began.get_or_init(functions::now));
         let mut rows = Vec::new();
         self.plan.each(&Frame::of(item, &run), &mut |at| {
@@ -106,12 +105,10 @@ impl Prepared {
         self.plan.is_grouped
     }
 
-    /// Returns the number of TOP.
     pub(crate) fn top(&self) -> Option<u32> {
         self.plan.top
     }
 
-    /// Returns the numbers of OFFSET and LIMIT.
     pub(crate) fn offset_limit(&self) -> Option<(u32, u32)> {
         self.plan.offset_limit
     }
@@ -161,50 +158,4 @@ pub(crate) fn refused(code: &str, message: &str, location: Option<(usize, usize)
         400,
         format!(r#"{{"errors":[{{"severity":"Error",{location}{code}"message":{message}}}]}}"#),
     )
-}
-
-/// What has the order of ORDER BY.
-trait Sorted {
-    fn order(&self, other: &Self) -> Ordering;
-}
-
-impl Sorted for Json {
-    fn order(&self, other: &Self) -> Ordering {
-        order(Some(self), Some(other))
-    }
-}
-
-impl<T: Sorted> Sorted for &T {
-    fn order(&self, other: &Self) -> Ordering {
-        T::order(self, other)
-    }
-}
-
-impl Sorted for Vec<Option<Json>> {
-    fn order(&self, other: &Self) -> Ordering {
-        operators::order_all(self, other)
-    }
-}
-
-/// A key of a set or map in that order.
-struct Key<T>(T);
-
-impl<T: Sorted> PartialEq for Key<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl<T: Sorted> Eq for Key<T> {}
-
-impl<T: Sorted> PartialOrd for Key<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T: Sorted> Ord for Key<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.0.order(&other.0)
-    }
 }

@@ -1,17 +1,15 @@
 //! Compiled queries.
 
-use std::collections::BTreeSet;
+use std::{cmp::Ordering, collections::BTreeSet};
 
 use crate::json::Json;
 
 use super::{
-    Key, Row,
+    Row,
     eval::{Frame, Node},
     groups::{Aggregate, Groups},
-    operators::{decisive, order},
 };
 
-/// A query.
 pub(crate) struct Plan {
     pub(super) sources: Vec<From>,
     pub(super) filter: Option<Node>,
@@ -27,7 +25,6 @@ pub(crate) struct Plan {
     pub(super) offset_limit: Option<(u32, u32)>,
 }
 
-/// A source.
 pub(super) enum From {
     /// One value, or the elements of an array.
     Node(Node, bool),
@@ -111,7 +108,7 @@ impl Plan {
         }
         if self.distinct {
             let mut seen = BTreeSet::new();
-            let first: Vec<bool> = results.iter().map(|result| seen.insert(Key(result))).collect();
+            let first: Vec<bool> = results.iter().map(|result| seen.insert(result)).collect();
             let mut first = first.into_iter();
             results.retain(|_| first.next().unwrap_or_default());
         }
@@ -126,10 +123,10 @@ impl Plan {
         }
         rows.sort_by(|(one, _), (other, _)| {
             let by = one.iter().zip(other).zip(&self.order).map(|((one, other), (_, descends))| {
-                let order = order(one.as_ref(), other.as_ref());
+                let order = one.cmp(other);
                 if *descends { order.reverse() } else { order }
             });
-            decisive(by)
+            by.fold(Ordering::Equal, Ordering::then)
         });
     }
 }

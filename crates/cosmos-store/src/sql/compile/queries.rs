@@ -4,7 +4,7 @@ use cosmos_model::sql::{Count, Expr, Query, Select, Source, Values};
 use serde_json::Value;
 
 use crate::{
-    Refusal,
+    Result,
     sql::{
         eval::{Node, Step},
         functions,
@@ -22,7 +22,7 @@ pub(crate) const NO_PATH: &str =
 
 impl<'q> Compiler<'q> {
     /// Compiles a query within a query, with the names that are known where it stands.
-    pub(super) fn subquery(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
+    pub(super) fn subquery(&mut self, query: &'q Query) -> Result<Plan> {
         let outer = self.scope.clone();
         let grouping = self.grouping.take();
         let is_within = std::mem::replace(&mut self.is_within, true);
@@ -33,8 +33,7 @@ impl<'q> Compiler<'q> {
         plan
     }
 
-    /// Compiles a query.
-    pub(in crate::sql) fn query(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
+    pub(in crate::sql) fn query(&mut self, query: &'q Query) -> Result<Plan> {
         if self.is_within {
             for (is_there, code, clause) in [
                 (query.top.is_some(), "SC2203", "'TOP' is"),
@@ -120,7 +119,7 @@ impl<'q> Compiler<'q> {
         })
     }
 
-    fn source(&mut self, source: &'q Source) -> Result<From, Refusal> {
+    fn source(&mut self, source: &'q Source) -> Result<From> {
         let alias = source.alias.as_deref();
         let (compiled, alias) = match &source.values {
             Values::Query(query) => {
@@ -147,7 +146,7 @@ impl<'q> Compiler<'q> {
         Ok(compiled)
     }
 
-    fn select(&mut self, query: &'q Query) -> Result<Node, Refusal> {
+    fn select(&mut self, query: &'q Query) -> Result<Node> {
         match &query.select {
             Select::All if query.from.is_empty() => {
                 Err(refused("", "'SELECT *' is not valid if FROM clause is omitted.", None))
@@ -166,12 +165,12 @@ impl<'q> Compiler<'q> {
             Select::List(_) => {
                 let columns = columns(&query.select).into_iter();
                 let columns = columns.map(|(name, value)| Ok((name.into(), self.expr(value)?)));
-                Ok(Node::Object(columns.collect::<Result<_, Refusal>>()?))
+                Ok(Node::Object(columns.collect::<Result<_>>()?))
             }
         }
     }
 
-    fn count(&self, count: &Count, clause: &str) -> Result<u32, Refusal> {
+    fn count(&self, count: &Count, clause: &str) -> Result<u32> {
         let number = match count {
             Count::Literal(number) => Some(*number),
             Count::Parameter(name) => {

@@ -1,10 +1,13 @@
 //! Functions of the time. A time is a count of ticks, of 100 nanoseconds each, since 1970.
 
-use time::{Date, Month, OffsetDateTime, Time};
+use time::{
+    Date, Month, OffsetDateTime, Time, format_description::well_known::Rfc3339,
+    macros::format_description,
+};
 
 use crate::json::Json;
 
-use super::Args;
+use super::{Args, number};
 
 const SECOND: i64 = 10_000_000;
 const DAY: i64 = 86_400 * SECOND;
@@ -46,22 +49,8 @@ fn ticks_of(date: Date, time: Time) -> Option<i64> {
 fn parse(text: &str) -> Option<i64> {
     let text = text.strip_suffix('Z').unwrap_or(text);
     let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00:00"));
-    let mut numbers = date.splitn(3, '-').map(digits);
-    let (year, month, day) = (numbers.next()??, numbers.next()??, numbers.next()??);
-    let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
-    if fraction.len() > 7 || date.len() != 10 {
-        return None;
-    }
-    let mut numbers = time.splitn(3, ':').map(digits);
-    let (hour, minute) = (numbers.next()??, numbers.next()??);
-    let second = numbers.next().unwrap_or(Some(0))?;
-    let ticks = digits(fraction)? * 10_i64.pow(7 - u32::try_from(fraction.len()).ok()?);
-    from_parts([year, month, day, hour, minute, second, ticks])
-}
-
-fn digits(text: &str) -> Option<i64> {
-    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number { text.parse().ok() } else { None }
+    let date = OffsetDateTime::parse(&format!("{date}T{time}Z"), &Rfc3339).ok()?;
+    i64::try_from(date.unix_timestamp_nanos() / 100).ok().filter(|_| date.year() > 0)
 }
 
 fn from_parts(parts: [i64; 7]) -> Option<i64> {
@@ -78,26 +67,17 @@ fn from_parts(parts: [i64; 7]) -> Option<i64> {
 
 /// Writes a time in the format of the service.
 fn write(ticks: i64) -> Option<Json> {
+    let format =
+        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:7]Z");
     let date = date_of(ticks).filter(|date| (1..=9999).contains(&date.year()))?;
-    let (year, month, day) = (date.year(), u8::from(date.month()), date.day());
-    let (hour, minute, second) = date.to_hms();
-    let fraction = date.nanosecond() / 100;
-    Some(Json::text(format!(
-        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:07}Z"
-    )))
-}
-
-#[allow(clippy::cast_precision_loss, reason = "the numbers of the service are doubles")]
-#[allow(clippy::unnecessary_wraps, reason = "the type of a function")]
-fn number(number: i64) -> Option<Json> {
-    Some(Json::Number(number as f64))
+    date.format(format).ok().map(Json::text)
 }
 
 /// `GETCURRENTDATETIME` and its like, of now or of the begin of the query.
 pub(super) fn current(ticks: i64, form: &str) -> Option<Json> {
     match form {
-        "ticks" => number(ticks),
-        "milliseconds" => number(ticks.div_euclid(10_000)),
+        "ticks" => Some(number(ticks)),
+        "milliseconds" => Some(number(ticks.div_euclid(10_000))),
         _ => write(ticks),
     }
 }
@@ -147,12 +127,12 @@ pub(super) fn diff(args: &Args<'_>) -> Option<Json> {
             Part::Nanosecond => ticks.checked_mul(100)?,
         })
     };
-    number(count(to)?.checked_sub(count(from)?)?)
+    count(to)?.checked_sub(count(from)?).map(number)
 }
 
 pub(super) fn part_of(args: &Args<'_>) -> Option<Json> {
     let date = date_of(parse(args.text(1)?)?)?;
-    number(match part(args, 0)? {
+    Some(number(match part(args, 0)? {
         Part::Year => date.year().into(),
         Part::Month => u8::from(date.month()).into(),
         Part::Ticks(DAY) => date.day().into(),
@@ -163,7 +143,7 @@ pub(super) fn part_of(args: &Args<'_>) -> Option<Json> {
             let second = parse(args.text(1)?)?.rem_euclid(DAY);
             second / each % if each == 3600 * SECOND { 24 } else { 60 }
         }
-    })
+    }))
 }
 
 /// `DATETIMEBIN`: the begin of the bin of a time, from days down.
@@ -190,7 +170,7 @@ pub(super) fn from(args: &Args<'_>) -> Option<Json> {
 }
 
 pub(super) fn to_ticks(args: &Args<'_>, each: i64) -> Option<Json> {
-    number(parse(args.text(0)?)?.div_euclid(each))
+    Some(number(parse(args.text(0)?)?.div_euclid(each)))
 }
 
 pub(super) fn of_ticks(args: &Args<'_>, each: i64) -> Option<Json> {
