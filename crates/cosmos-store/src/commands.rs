@@ -57,15 +57,20 @@ pub(crate) struct ContainerArguments {
     data: Option<PathBuf>,
 }
 
-/// A store that runs, or that this command runs.
-struct Store {
+/// The items of a container, of a store that runs or that this command runs.
+struct Items {
     client: Client<HttpConnector, Full<Bytes>>,
     url: String,
+    path: String,
     _own: Option<Server>,
 }
 
-impl Store {
+impl Items {
     async fn open(arguments: ContainerArguments) -> anyhow::Result<Self> {
+        let names = [arguments.database, arguments.container];
+        let [database, container] =
+            names.map(|name| utf8_percent_encode(&name, NON_ALPHANUMERIC).to_string());
+        let path = format!("/dbs/{database}/colls/{container}/docs");
         let mut url = arguments.url;
         let mut own = None;
         if let Some(folder) = arguments.data {
@@ -77,21 +82,17 @@ impl Store {
             own = Some(server);
         }
         url.truncate(url.trim_end_matches('/').len());
-        Ok(Self { client: Client::builder(TokioExecutor::new()).build_http(), url, _own: own })
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        Ok(Self { client, url, path, _own: own })
     }
 
-    async fn send(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: Bytes,
-    ) -> anyhow::Result<Response<Bytes>> {
-        let url = &self.url;
+    async fn send(&self, headers: &[(&str, &str)], body: Bytes) -> anyhow::Result<Response<Bytes>> {
+        let Self { url, path, .. } = self;
         let format = format_description!(
             "[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT"
         );
         let date = OffsetDateTime::now_utc().format(format)?;
+        let method = if body.is_empty() { "GET" } else { "POST" };
         let mut request = Request::builder()
             .method(method)
             .uri(format!("{url}{path}"))
@@ -112,86 +113,66 @@ impl Store {
         }
         Ok(Response::from_parts(parts, body))
     }
+
+    async fn print_pages(&self, headers: &[(&str, &str)], body: Bytes) -> anyhow::Result<()> {
+        #[derive(serde::Deserialize)]
+        struct Page<'a> {
+            #[serde(borrow, rename = "Documents")]
+            documents: Vec<&'a RawValue>,
+        }
+        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+        let mut continuation = Some(String::new());
+        while let Some(token) = continuation {
+            let token = Some(("x-ms-continuation", &*token)).filter(|(_, token)| !token.is_empty());
+            let headers: Vec<_> = headers.iter().copied().chain(token).collect();
+            let response = self.send(&headers, body.clone()).await?;
+            let page: Page<'_> = serde_json::from_slice(response.body())?;
+            for document in page.documents {
+                writeln!(out, "{document}")?;
+            }
+            let next = response.headers().get("x-ms-continuation");
+            continuation = next.map(|token| token.to_str().map(str::to_owned)).transpose()?;
+        }
+        Ok(out.flush()?)
+    }
+
+    async fn import(&self) -> anyhow::Result<usize> {
+        let lines = std::io::stdin().lock().lines().enumerate();
+        let is_empty =
+            |line: &std::io::Result<String>| line.as_ref().is_ok_and(|it| it.trim().is_empty());
+        let lines = lines.filter(|(_, line)| !is_empty(line));
+        let writes = stream::iter(lines).map(|(number, line)| async move {
+            let headers = [("x-ms-documentdb-is-upsert", "True"), ("prefer", "return=minimal")];
+            let written = self.send(&headers, Bytes::from(line?)).await;
+            written.map(|_| 1).with_context(|| format!("line {}", number.saturating_add(1)))
+        });
+        let writes = writes.buffer_unordered(IMPORTS_AT_ONCE);
+        writes.try_fold(0, |sum, one| async move { Ok(sum + one) }).await
+    }
 }
 
 impl Command {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
-        let path = |container: &ContainerArguments| {
-            let names = [&container.database, &container.container];
-            let [database, name] = names.map(|name| utf8_percent_encode(name, NON_ALPHANUMERIC));
-            format!("/dbs/{database}/colls/{name}/docs")
-        };
         match self {
             Self::Query { container, text } => {
-                let body = Bytes::from(json!({"query": text}).to_string());
                 let headers = [
                     ("x-ms-documentdb-isquery", "True"),
                     ("x-ms-documentdb-query-enablecrosspartition", "True"),
                     ("x-store-merges-partitions", "True"),
                     ("content-type", "application/query+json"),
                 ];
-                let path = path(&container);
-                print_pages(&Store::open(container).await?, "POST", &path, &headers, &body).await
+                let body = Bytes::from(json!({"query": text}).to_string());
+                Items::open(container).await?.print_pages(&headers, body).await
             }
             Self::Export(container) => {
                 let headers = [("x-ms-max-item-count", "-1")];
-                let path = path(&container);
-                let store = Store::open(container).await?;
-                print_pages(&store, "GET", &path, &headers, &Bytes::new()).await
+                Items::open(container).await?.print_pages(&headers, Bytes::new()).await
             }
             Self::Import(container) => {
-                let path = path(&container);
-                let imported = import(&Store::open(container).await?, &path).await?;
+                let imported = Items::open(container).await?.import().await?;
                 eprintln!("{imported} items are imported");
                 Ok(())
             }
         }
     }
-}
-
-async fn print_pages(
-    store: &Store,
-    method: &str,
-    path: &str,
-    headers: &[(&str, &str)],
-    body: &Bytes,
-) -> anyhow::Result<()> {
-    #[derive(serde::Deserialize)]
-    struct Page<'a> {
-        #[serde(borrow, rename = "Documents")]
-        documents: Vec<&'a RawValue>,
-    }
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let mut continuation: Option<String> = None;
-    loop {
-        let mut headers = headers.to_vec();
-        if let Some(token) = &continuation {
-            headers.push(("x-ms-continuation", token));
-        }
-        let response = store.send(method, path, &headers, body.clone()).await?;
-        let page: Page<'_> = serde_json::from_slice(response.body())?;
-        for document in page.documents {
-            writeln!(out, "{document}")?;
-        }
-        let next = response.headers().get("x-ms-continuation");
-        continuation = next.map(|token| token.to_str().map(str::to_owned)).transpose()?;
-        if continuation.is_none() {
-            break;
-        }
-    }
-    Ok(out.flush()?)
-}
-
-async fn import(store: &Store, path: &str) -> anyhow::Result<usize> {
-    let lines = std::io::stdin().lock().lines().enumerate();
-    let lines = lines.filter(|(_, line)| !line.as_ref().is_ok_and(|line| line.trim().is_empty()));
-    let writes = stream::iter(lines).map(|(number, line)| async move {
-        let headers = [("x-ms-documentdb-is-upsert", "True"), ("prefer", "return=minimal")];
-        let written = store.send("POST", path, &headers, Bytes::from(line?)).await;
-        written.map(|_| 1).with_context(|| format!("line {}", number.saturating_add(1)))
-    });
-    writes
-        .buffer_unordered(IMPORTS_AT_ONCE)
-        .try_fold(0, |sum, one| async move { Ok(sum + one) })
-        .await
 }

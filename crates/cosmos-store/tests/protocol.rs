@@ -93,38 +93,20 @@ impl Client {
 }
 
 #[tokio::test]
-async fn an_item_is_created_read_replaced_patched_and_deleted_with_its_etag() {
+async fn an_item_is_charged_for_and_patched_on_a_condition() {
     let client = Client::new(1).await;
     let item = "/dbs/d/colls/c/docs/1";
-    let key = (KEY, r#"["a"]"#);
-    let created = client.create(json!({"id": "1", "pk": "a", "n": 1})).await;
-    assert_eq!(created.json["_etag"], created.header("etag"));
+    let created = client.create(json!({"id": "1", "pk": "a", "n": 2})).await;
     assert_eq!(created.header("x-ms-alt-content-path"), "dbs/d/colls/c");
     let charge: f64 = created.header("x-ms-request-charge").parse().unwrap();
     assert!((5.0..9.0).contains(&charge), "{charge}");
     assert_eq!(client.get(item, &[]).await.status, 400);
-    assert_eq!(client.get(item, &[(KEY, r#"["b"]"#)]).await.status, 404);
-
-    let etag = created.header("etag");
-    let known = client.get(item, &[key, ("if-none-match", etag)]).await;
-    assert_eq!((known.status, known.header("x-ms-item-count")), (304, "0"));
-    let any = [key, ("if-none-match", "*"), ("x-ms-documentdb-is-upsert", "True")];
-    let upserted = client.post("/dbs/d/colls/c/docs", &any, json!({"id": "1", "pk": "a"})).await;
-    assert_eq!(upserted.status, 412);
-    let replacement = json!({"id": "1", "pk": "a", "n": 2}).to_string();
-    let headers = [key, ("if-match", etag)];
-    assert_eq!(client.send("PUT", item, &headers, replacement.clone()).await.status, 200);
-    assert_eq!(client.send("PUT", item, &headers, replacement).await.status, 412);
-
-    let patch = |condition: &str| {
+    for (condition, status) in [("from c where c.n = 4", 412), ("from c where c.n = 2", 200)] {
         let operations = json!([{"op": "incr", "path": "/n", "value": 5}]);
-        json!({"operations": operations, "condition": condition}).to_string()
-    };
-    let refused = client.send("PATCH", item, &[key], patch("from c where c.n = 4")).await;
-    assert_eq!(refused.status, 412, "{}", refused.json);
-    let patched = client.send("PATCH", item, &[key], patch("from c where c.n = 2")).await;
-    assert_eq!((patched.status, &patched.json["n"]), (200, &json!(7)));
-    assert_eq!(client.send("DELETE", item, &[key, ("if-match", "*")], "").await.status, 204);
+        let patch = json!({"operations": operations, "condition": condition}).to_string();
+        let patched = client.send("PATCH", item, &[(KEY, r#"["a"]"#)], patch).await;
+        assert_eq!(patched.status, status, "{}", patched.json);
+    }
 }
 
 #[tokio::test]
@@ -155,31 +137,18 @@ async fn addresses_by_rid_and_ids_with_any_characters_are_understood() {
 }
 
 #[tokio::test]
-async fn pages_of_a_feed_and_of_the_change_feed_have_each_item_once() {
+async fn the_change_feed_of_all_partitions_has_each_item_once_and_those_written_meanwhile() {
     let client = Client::new(3).await;
     let mut wanted: BTreeSet<String> = (0..40).map(|n| format!("i{n}")).collect();
     for (n, id) in wanted.iter().enumerate() {
         client.create(json!({"id": id, "pk": n % 7})).await;
     }
     let docs = "/dbs/d/colls/c/docs";
-    let mut found = Vec::new();
-    let mut token = String::new();
-    loop {
-        let headers = [("x-ms-max-item-count", "3"), ("x-ms-continuation", token.as_str())];
-        let page = client.get(docs, if token.is_empty() { &headers[..1] } else { &headers }).await;
-        found.extend(page.ids().into_iter().map(str::to_owned));
-        token = page.header("x-ms-continuation").to_owned();
-        if token.is_empty() {
-            break;
-        }
-    }
-    assert_eq!((found.len(), found.into_iter().collect()), (40, wanted.clone()));
     for token in ["", "x", "AAAAAAAA"] {
         let page = client.get(docs, &[("x-ms-continuation", token)]).await;
         assert_eq!((page.status, page.message()), (400, "Invalid Continuation Token"));
     }
 
-    // The change feed of all partitions, in which what is written meanwhile comes, too.
     let mut found = BTreeSet::new();
     let mut etag = String::new();
     for round in 0..30 {

@@ -107,13 +107,11 @@ impl Container {
     pub(super) fn redefine(&mut self, definition: Definition) {
         let old = std::mem::replace(&mut self.definition, Arc::new(definition));
         if old.default_ttl != self.definition.default_ttl {
-            let end = |record: &Record| record.expires(self.definition.default_ttl);
-            let items = self.items.iter();
-            self.ttl = items
-                .filter_map(|(key, record)| {
-                    Some(((end(record)?, record::rid_of(key)), Arc::clone(key)))
-                })
-                .collect();
+            let ends = self.items.iter().filter_map(|(key, record)| {
+                let end = record.expires(self.definition.default_ttl)?;
+                Some(((end, record::rid_of(key)), Arc::clone(key)))
+            });
+            self.ttl = ends.collect();
         }
         if old.json["indexingPolicy"] != self.definition.json["indexingPolicy"] {
             // Those that a query needs are built again.
@@ -203,16 +201,13 @@ impl Catalog {
         for (letter, new, old) in
             [(b'd', &self.databases, &old.databases), (b'o', &self.offers, &old.offers)]
         {
-            for (number, value) in new {
-                if !old.get(number).is_some_and(|old| Arc::ptr_eq(old, value)) {
-                    rows.push((key(letter, *number), text(&**value)));
-                }
-            }
-            rows.extend(
-                old.keys()
-                    .filter(|number| !new.contains_key(number))
-                    .map(|number| (key(letter, *number), None)),
-            );
+            let is_known = |(number, value): &(&u32, &Arc<Value>)| {
+                old.get(number).is_some_and(|old| Arc::ptr_eq(old, value))
+            };
+            let changed = new.iter().filter(|row| !is_known(row));
+            rows.extend(changed.map(|(number, value)| (key(letter, *number), text(&**value))));
+            let gone = old.keys().filter(|number| !new.contains_key(number));
+            rows.extend(gone.map(|number| (key(letter, *number), None)));
         }
         for (number, container) in &self.containers {
             let before = old.containers.get(number).map(Arc::as_ref);
@@ -243,15 +238,10 @@ impl Catalog {
         for (key, row) in rows {
             let (letter, number) = key.split_first()?;
             let number = u32::from_be_bytes(number.try_into().ok()?);
+            let value = || Some(Arc::new(serde_json::from_slice(row).ok()?));
             match letter {
-                b'd' => {
-                    _ = catalog
-                        .databases
-                        .insert(number, Arc::new(serde_json::from_slice(row).ok()?))
-                }
-                b'o' => {
-                    _ = catalog.offers.insert(number, Arc::new(serde_json::from_slice(row).ok()?))
-                }
+                b'd' => _ = catalog.databases.insert(number, value()?),
+                b'o' => _ = catalog.offers.insert(number, value()?),
                 b'c' => {
                     let counts = rows.get(&self::key(b'l', number))?;
                     let counts = serde_json::from_slice(counts).ok()?;
@@ -266,10 +256,8 @@ impl Catalog {
     }
 
     pub(super) fn database(&self, name: Name<'_>) -> Option<u32> {
-        self.databases
-            .iter()
-            .find(|(_, json)| name.is_of(&json["id"], &json["_rid"]))
-            .map(|(number, _)| *number)
+        let mut all = self.databases.iter();
+        all.find(|(_, json)| name.is_of(&json["id"], &json["_rid"])).map(|(number, _)| *number)
     }
 
     pub(super) fn containers_of(&self, database: u32) -> impl Iterator<Item = &Arc<Container>> {

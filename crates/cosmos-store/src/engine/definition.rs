@@ -66,10 +66,18 @@ pub(super) fn complete(given: &Value) -> Result<Map<String, Value>> {
     {
         return Err(bad_ttl(ttl));
     }
-    for (name, is_good, text) in CHECKS {
-        if definition.get(name).is_some_and(|value| !is_good(value)) {
-            return Err(refused(text));
-        }
+    let is_bad =
+        |name, is_good: fn(&Value) -> bool| definition.get(name).is_some_and(|it| !is_good(it));
+    if is_bad("uniqueKeyPolicy", are_unique_keys) {
+        let text = "The unique key policy is invalid: at most 10 keys, each of paths such as /a/b.";
+        return Err(refused(text));
+    }
+    if is_bad("changeFeedPolicy", is_change_feed_policy) {
+        return Err(refused("changeFeedPolicy.retentionDuration is a number of minutes."));
+    }
+    if is_bad("computedProperties", are_computed_properties) {
+        let text = "One of the specified inputs is invalid: computedProperties is an array, and each has a name and a query.";
+        return Err(refused(text));
     }
     let conflicts = definition.entry("conflictResolutionPolicy").or_insert_with(|| json!({}));
     let conflicts = object(conflicts, "conflictResolutionPolicy")?;
@@ -81,25 +89,6 @@ pub(super) fn complete(given: &Value) -> Result<Map<String, Value>> {
     definition.entry("geospatialConfig").or_insert_with(|| json!({"type": "Geography"}));
     Ok(definition)
 }
-
-/// What properties of a definition have to be, and the texts for others.
-const CHECKS: [(&str, fn(&Value) -> bool, &str); 3] = [
-    (
-        "uniqueKeyPolicy",
-        are_unique_keys,
-        "The unique key policy is invalid: at most 10 keys, each of paths such as /a/b.",
-    ),
-    (
-        "changeFeedPolicy",
-        is_change_feed_policy,
-        "changeFeedPolicy.retentionDuration is a number of minutes.",
-    ),
-    (
-        "computedProperties",
-        are_computed_properties,
-        "One of the specified inputs is invalid: computedProperties is an array, and each has a name and a query.",
-    ),
-];
 
 fn is_change_feed_policy(policy: &Value) -> bool {
     let minutes = &policy["retentionDuration"];

@@ -190,10 +190,8 @@ impl EpkRange {
 
     /// Returns the part that both ranges have.
     pub(crate) fn intersection(&self, other: &Self) -> Self {
-        Self {
-            from: (&self.from).max(&other.from).clone(),
-            until: (&self.until).min(&other.until).clone(),
-        }
+        let (from, until) = ((&self.from).max(&other.from), (&self.until).min(&other.until));
+        Self { from: from.clone(), until: until.clone() }
     }
 
     /// Returns true if the range has an effective partition key, or the key of an item, which begins with one.
@@ -246,8 +244,8 @@ pub(super) fn middle(range: &EpkRange, version: u8) -> Option<Vec<u8>> {
         bytes.iter().zip(&mut padded).for_each(|(byte, to)| *to = *byte);
         u128::from_be_bytes(padded)
     };
-    let until =
-        if *range.until == [0xff] && version != 1 { 1 << 126 } else { number(&range.until) };
+    let is_end = *range.until == [0xff] && version != 1;
+    let until = if is_end { 1 << 126 } else { number(&range.until) };
     let from = number(&range.from);
     let middle = from + until.checked_sub(from)? / 2;
     let middle = middle.to_be_bytes().to_vec();

@@ -129,13 +129,8 @@ impl Writer {
 impl View {
     /// Returns the items of a range in the order of an index. `None` if the state has no such index yet: the caller
     /// scans, and asks the engine to build it ([`super::Engine::build_index`]).
-    pub fn lookup(
-        &self,
-        container: ContainerId,
-        range: &EpkRange,
-        wanted: &IndexRange,
-    ) -> Option<Items> {
-        let container = self.catalog().containers.get(&container)?;
+    pub fn lookup(&self, id: ContainerId, range: &EpkRange, wanted: &IndexRange) -> Option<Items> {
+        let container = self.catalog().containers.get(&id)?;
         let within = range.is_point();
         let index = container.indexes.iter().find(|one| {
             one.within == within && *one.paths == *wanted.paths && one.built.is_none()
@@ -171,15 +166,15 @@ impl View {
                 from = row;
             }
         }
-        let rows =
-            Rows { index: index.rows.clone(), range: range.clone(), reverse: wanted.reverse };
-        Some(Items::new(container, Source::Index(rows), from, until))
+        let (rows, range) = (index.rows.clone(), range.clone());
+        let rows = Rows { rows, range, reverse: wanted.reverse };
+        Some(Items::new(container, Source::Index(rows), EpkRange { from, until }))
     }
 }
 
 /// The rows of an index that a lookup reads.
 pub(super) struct Rows {
-    index: OrdMap<Key, Key>,
+    rows: OrdMap<Key, Key>,
     range: EpkRange,
     pub reverse: bool,
 }
@@ -198,14 +193,13 @@ impl Rows {
         if is_empty(from, until) {
             return None;
         }
-        let mut rows = self.index.range::<_, [u8]>((Bound::Included(from), Bound::Excluded(until)));
+        let mut rows = self.rows.range::<_, [u8]>((Bound::Included(from), Bound::Excluded(until)));
         let mut last = None;
         for _ in 0..most {
             let (row, key) = if self.reverse { rows.next_back() } else { rows.next() }?;
             if self.range.contains(key) {
-                to.extend(
-                    container.items.get(key).map(|record| (Arc::clone(key), Arc::clone(record))),
-                );
+                let record = container.items.get(key);
+                to.extend(record.map(|record| (Arc::clone(key), Arc::clone(record))));
             }
             last = Some(Arc::clone(row));
         }

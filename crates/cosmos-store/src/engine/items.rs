@@ -76,8 +76,7 @@ impl Writer {
                 Ok(done) => results.push(Ok(done)),
                 Err(refusal) => {
                     let failed = results.len();
-                    let other =
-                        || Refusal::new(424, "Another operation of the transaction failed.");
+                    let other = || Refusal::new(424, "Another operation of the batch failed.");
                     let refusals = (0..steps)
                         .map(|place| Err(if place == failed { refusal.clone() } else { other() }));
                     return Ok(Committed { results: refusals.collect(), partition, lsn });
@@ -91,11 +90,9 @@ impl Writer {
         self.catalog.counters.write = write;
         let container = self.catalog.container_mut(id)?;
         container.rid = rid;
-        container
-            .partitions
-            .iter_mut()
-            .filter(|one| one.id == partition)
-            .for_each(|one| one.lsn = lsn + 1);
+        if let Some(one) = container.partitions.iter_mut().find(|one| one.id == partition) {
+            one.lsn = lsn + 1;
+        }
         for (row, rid) in unique {
             match rid {
                 Some(rid) => _ = container.unique.insert(row.into(), rid),
@@ -103,8 +100,8 @@ impl Writer {
             }
         }
         let changed = || slots.iter().filter(|slot| slot.changed);
-        let removed =
-            changed().filter_map(|slot| container.remove(&given.epk, slot)).collect::<Vec<_>>();
+        let removed = changed().filter_map(|slot| container.remove(&given.epk, slot));
+        let removed: Vec<_> = removed.collect();
         let written = changed().filter_map(|slot| container.insert(&given.epk, slot));
         let written = written.map(|(key, record)| (key, Some(record)));
         for (key, record) in removed.into_iter().map(|key| (key, None)).chain(written) {

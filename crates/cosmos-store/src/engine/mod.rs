@@ -257,20 +257,14 @@ impl Engine {
         self.newest.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Creates a database. Throughput is the content of an offer, as in [`Engine::replace_offer`]: the containers of the
+    /// Creates a database. An offer is its content, as in [`Engine::replace_offer`]: the containers of the
     /// database share it.
     ///
     /// # Errors
     /// 409 if it exists; 400 for a bad name or throughput.
-    pub async fn create_database(
-        &self,
-        body: &Value,
-        throughput: Option<Value>,
-    ) -> Result<Resource> {
+    pub async fn create_database(&self, body: &Value, offer: Option<Value>) -> Result<Resource> {
         let name = definition::name_in(body)?.to_owned();
-        self.queue
-            .write(move |writer| writer.catalog.create_database(&name, throughput.as_ref()))
-            .await
+        self.queue.write(move |writer| writer.catalog.create_database(&name, offer.as_ref())).await
     }
 
     /// Deletes a database with its containers.

@@ -16,11 +16,7 @@ fn refused(text: impl Into<String>) -> Refusal {
 ///
 /// # Errors
 /// 400 for an operation that is none, and for a path that does not exist or must not be patched.
-pub(super) fn apply(
-    item: &mut Json,
-    operations: &[Json],
-    key_paths: &[PropertyPath],
-) -> Result<()> {
+pub(super) fn apply(item: &mut Json, operations: &[Json], keys: &[PropertyPath]) -> Result<()> {
     if operations.is_empty() || operations.len() > MAX_OPERATIONS {
         let text = format!(
             "The number of patch operations can't exceed '{MAX_OPERATIONS}', and there must be one."
@@ -32,13 +28,9 @@ pub(super) fn apply(
             Some(Json::Text(text)) => Ok(&**text),
             _ => Err(refused(format!("A patch operation has no text '{name}'."))),
         };
-        let path = Path::new(text("path")?, key_paths)?;
-        let value = || {
-            operation
-                .get("value")
-                .cloned()
-                .ok_or_else(|| refused("A patch operation has no value."))
-        };
+        let path = Path::new(text("path")?, keys)?;
+        let value = operation.get("value");
+        let value = || value.cloned().ok_or_else(|| refused("A patch operation has no value."));
         match text("op")?.to_ascii_lowercase().as_str() {
             "add" => path.put(item, value()?, true)?,
             "set" => path.put(item, value()?, false)?,
@@ -50,14 +42,12 @@ pub(super) fn apply(
                 };
                 match path.find(item) {
                     Ok(Json::Number(number)) if (*number + by).is_finite() => *number += by,
-                    Ok(_) => {
-                        return Err(refused(format!("The value at '{}' is no number.", path.text)));
-                    }
+                    Ok(_) => return Err(refused(format!("'{}' is no number.", path.text))),
                     Err(_) => path.put(item, Json::Number(by), false)?,
                 }
             }
             "move" => {
-                let from = Path::new(text("from")?, key_paths)?;
+                let from = Path::new(text("from")?, keys)?;
                 if path.names.len() > from.names.len() && path.names.starts_with(&from.names) {
                     return Err(refused("A value cannot be moved into itself."));
                 }
@@ -83,8 +73,7 @@ impl<'a> Path<'a> {
         let names: Vec<_> =
             names.split('/').map(|name| name.replace("~1", "/").replace("~0", "~")).collect();
         let first = names.first().map_or("", String::as_str);
-        let of_key =
-            |path: &PropertyPath| path.names().iter().zip(&names).all(|(one, other)| one == other);
+        let of_key = |path: &PropertyPath| path.names().iter().zip(&names).all(|(a, b)| a == b);
         if first == "id" || SYSTEM_PROPERTIES.contains(&first) || key_paths.iter().any(of_key) {
             return Err(refused(format!(
                 "The path '{text}' cannot be patched: it is the id, part of the partition key, or written by the service."

@@ -118,9 +118,8 @@ pub(super) fn check_replacement(old: &Map<String, Value>, new: &Map<String, Valu
     ] {
         let kept = list(new, policy, name);
         if list(old, policy, name).iter().any(|one| !kept.contains(one)) {
-            let text =
-                format!("Paths in existing {words} cannot be modified in Collection Replace");
-            return refused(text);
+            let text = "cannot be modified in Collection Replace";
+            return refused(format!("Paths in existing {words} {text}"));
         }
     }
     Ok(())

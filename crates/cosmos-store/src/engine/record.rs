@@ -42,10 +42,8 @@ impl Record {
     /// Reads an item from the disk.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let (header, body) = bytes.split_at_checked(HEADER_BYTES)?;
-        let long =
-            |from: usize| Some(u64::from_be_bytes(header.get(from..from + 8)?.try_into().ok()?));
-        let short =
-            |from: usize| Some(u32::from_be_bytes(header.get(from..from + 4)?.try_into().ok()?));
+        let long = |at: usize| Some(u64::from_be_bytes(header.get(at..at + 8)?.try_into().ok()?));
+        let short = |at: usize| Some(u32::from_be_bytes(header.get(at..at + 4)?.try_into().ok()?));
         Some(Self {
             lsn: long(0)?,
             ts: long(8)?.cast_signed(),
@@ -67,10 +65,8 @@ impl Record {
 
     /// Returns the second in which the item's time to live ends.
     pub(super) fn expires(&self, default_ttl: Option<i64>) -> Option<i64> {
-        let ttl = match (default_ttl?, i64::from(self.ttl)) {
-            (default, 0) => default,
-            (_, own) => own,
-        };
+        let default = default_ttl?;
+        let ttl = if self.ttl == 0 { default } else { self.ttl.into() };
         (ttl > 0).then(|| self.ts.saturating_add(ttl))
     }
 

@@ -12,21 +12,17 @@ use super::{
 use crate::{Refusal, Result};
 
 impl Catalog {
-    pub(super) fn create_database(
-        &mut self,
-        name: &str,
-        throughput: Option<&Value>,
-    ) -> Result<Resource> {
-        if self.database(Name::Id(name)).is_some() {
+    pub(super) fn create_database(&mut self, id: &str, offer: Option<&Value>) -> Result<Resource> {
+        if self.database(Name::Id(id)).is_some() {
             return Err(conflict());
         }
-        let content = throughput.map(offer_content).transpose()?;
+        let content = offer.map(offer_content).transpose()?;
         self.counters.database += 1;
         let number = self.counters.database;
         let rid = record::encode(&number.to_be_bytes());
         let link = format!("dbs/{rid}/");
         let json = json!({
-            "id": name, "_rid": rid, "_self": link, "_etag": self.new_etag(), "_colls": "colls/", "_users": "users/",
+            "id": id, "_rid": rid, "_self": link, "_etag": self.new_etag(), "_colls": "colls/", "_users": "users/",
             "_ts": self.counters.ts,
         });
         self.databases.insert(number, Arc::new(json.clone()));

@@ -112,13 +112,8 @@ impl View {
     }
 
     /// Returns the item of a logical partition, the one of this range.
-    pub(crate) fn read_in(
-        &self,
-        container: ContainerId,
-        range: &EpkRange,
-        id: &str,
-    ) -> Option<Item> {
-        self.catalog().container(container).ok()?.find(&range.from, id)
+    pub(crate) fn read_in(&self, of: ContainerId, range: &EpkRange, id: &str) -> Option<Item> {
+        self.catalog().container(of).ok()?.find(&range.from, id)
     }
 
     /// Returns the items of a range in the order of a scan, which is that of insertion within a logical partition,
@@ -127,7 +122,8 @@ impl View {
         let Some(container) = self.catalog().containers.get(&container) else { return Items(None) };
         // The next text behind a place is that place with a zero.
         let after = after.map(|after| [after, &[0]].concat()).unwrap_or_default();
-        Items::new(container, Source::Items, range.from.clone().max(after), range.until.clone())
+        let range = EpkRange { from: range.from.clone().max(after), until: range.until.clone() };
+        Items::new(container, Source::Items, range)
     }
 }
 
@@ -168,12 +164,8 @@ const FIRST_CHUNK: usize = 8;
 const MAX_CHUNK: usize = 512;
 
 impl Items {
-    pub(super) fn new(
-        container: &Arc<Container>,
-        source: Source,
-        from: Vec<u8>,
-        until: Vec<u8>,
-    ) -> Self {
+    pub(super) fn new(container: &Arc<Container>, source: Source, range: EpkRange) -> Self {
+        let EpkRange { from, until } = range;
         let (container, chunk) = (Arc::clone(container), FIRST_CHUNK);
         let (read, is_last, now) = (VecDeque::new(), false, now());
         Self(Some(Rest { container, source, from, until, chunk, read, is_last, now }))

@@ -62,8 +62,7 @@ impl Queue {
         &self,
         request: impl FnOnce(&mut Writer) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let lost =
-            || Refusal::new(500, "The write was not carried out: the store cannot be written.");
+        let lost = || Refusal::new(500, "The write was not carried out: the store cannot write.");
         let (answer, answered) = oneshot::channel();
         let work: Work = Box::new(move |writer| {
             let result = request(writer);

@@ -106,9 +106,9 @@ impl Call {
             Ok(count @ 1..) => Ok(u32::try_from(count).ok()),
             _ => {
                 let header = name::MAX_ITEMS;
-                let message =
+                let text =
                     format!("The value '{text}' specified for the header '{header}' is invalid.");
-                Err(Refusal::new(400, message))
+                Err(Refusal::new(400, text))
             }
         }
     }

@@ -30,8 +30,7 @@ pub fn stranger<'a>(
     allowed_hosts: &[String],
     origins: &[String],
 ) -> Option<Stranger<'a>> {
-    let is_allowed =
-        |host: &str| allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
+    let is_allowed = |host: &str| allowed_hosts.iter().any(|it| it.eq_ignore_ascii_case(host));
     if is_allowed(EVERYONE) {
         return None;
     }
@@ -68,11 +67,8 @@ pub(super) fn check(request: &Request<Bytes>, allowed_hosts: &[String]) -> Resul
 }
 
 /// Returns the host, with its port, by which the caller came.
-pub(super) fn authorities<'a>(
-    uri: &'a Uri,
-    headers: &'a HeaderMap,
-) -> impl Iterator<Item = &'a str> {
-    let named = headers.get_all(header::HOST).iter().filter_map(|it| it.to_str().ok());
+pub(super) fn authorities<'a>(uri: &'a Uri, of: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
+    let named = of.get_all(header::HOST).iter().filter_map(|it| it.to_str().ok());
     uri.authority().map(Authority::as_str).into_iter().chain(named)
 }
 

@@ -111,14 +111,10 @@ impl Service {
     }
 
     /// Deletes all items of a logical partition.
-    pub(super) async fn delete_partition(
-        &self,
-        call: &Call,
-        container: &Container,
-    ) -> Result<Answer> {
+    pub(super) async fn delete_partition(&self, call: &Call, of: &Container) -> Result<Answer> {
         let key = required_key(call)?;
-        self.engine.delete_partition(container.id, &key).await?;
-        let scope = Scope::of_key(&self.engine.view(), container, key)?;
+        self.engine.delete_partition(of.id, &key).await?;
+        let scope = Scope::of_key(&self.engine.view(), of, key)?;
         Ok(Answer::new(200).scope(&scope))
     }
 }

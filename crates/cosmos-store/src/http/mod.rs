@@ -182,7 +182,7 @@ impl Service {
                 item: rest
                     .get(1)
                     .filter(|_| kind != Kind::DeletePartition)
-                    .map(|&id| id.to_owned()),
+                    .map(ToString::to_string),
             }),
             None => Operation::Metadata,
         }
@@ -250,7 +250,7 @@ impl Service {
             ["dbs", database, "colls", container, ref rest @ ..] => {
                 let found =
                     address::container(view, database, container).ok_or_else(owner_not_found)?;
-                let answer = self.below_container(call, &found, rest).await;
+                let answer = self.below(call, &found, rest).await;
                 let answer = answer.unwrap_or_else(|refusal| Answer::refusal(&refusal));
                 Ok(answer.owner(&found.path(), found.rid()))
             }
@@ -265,12 +265,7 @@ impl Service {
         }
     }
 
-    async fn below_container(
-        &self,
-        call: &Call,
-        container: &Container,
-        rest: &[&str],
-    ) -> Result<Answer> {
+    async fn below(&self, call: &Call, container: &Container, rest: &[&str]) -> Result<Answer> {
         check_rid(call, container)?;
         if let Some(kind) = address::kind(&call.request, rest) {
             let id = rest.get(1).copied();

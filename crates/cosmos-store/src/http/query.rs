@@ -201,7 +201,7 @@ fn part(call: &Call, container: &Container, scope: &Scope, query: &Prepared) -> 
     {
         // Such a query is for SDKs that merge its form, wherever its items are.
         let is_listed = matches!(query.query.select, Select::List(_))
-            && query.is_grouped()
+            && query.plan.is_grouped
             && query.query.group_by.is_empty();
         if is_listed && call.is(name::ALLOWS_ALL) {
             return Ok(Part::Merged(plan));

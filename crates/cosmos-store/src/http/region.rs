@@ -32,17 +32,13 @@ const STATES: u32 = 8;
 type States = RwLock<VecDeque<View>>;
 
 /// Serves both regions.
-pub(super) async fn serve(
-    service: &Service,
-    address: SocketAddr,
-    lag: Duration,
-) -> io::Result<Server> {
-    let next = match address.port() {
+pub(super) async fn serve(service: &Service, to: SocketAddr, lag: Duration) -> io::Result<Server> {
+    let next = match to.port() {
         0 => 0,
         port => port.checked_add(1).ok_or(io::ErrorKind::AddrNotAvailable)?,
     };
-    let first = TcpListener::bind(address).await?;
-    let second = TcpListener::bind(SocketAddr::new(address.ip(), next)).await;
+    let first = TcpListener::bind(to).await?;
+    let second = TcpListener::bind(SocketAddr::new(to.ip(), next)).await;
     let second = second
         .map_err(|error| io::Error::other(format!("port {next} of the second region: {error}")))?;
     let ports = [first.local_addr()?.port(), second.local_addr()?.port()];

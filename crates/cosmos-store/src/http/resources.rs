@@ -231,20 +231,18 @@ fn statistics(view: &View, container: ContainerId) -> Value {
     partitions.collect()
 }
 
+const QUOTA: &str =
+    "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;";
+const USAGE: &str = "documentSize=0;documentsSize=0;documentsCount=0;collectionSize=0;";
+
 /// Adds what an SDK reads besides the definition of a container.
 fn described(answer: Answer, view: &View, container: &Container) -> Answer {
     answer
         .owner(&container.path(), container.rid())
         .session(&view.partitions(container.id))
         .header("x-ms-documentdb-collection-index-transformation-progress", "100")
-        .header(
-            "x-ms-resource-quota",
-            "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;",
-        )
-        .header(
-            "x-ms-resource-usage",
-            "documentSize=0;documentsSize=0;documentsCount=0;collectionSize=0;",
-        )
+        .header("x-ms-resource-quota", QUOTA)
+        .header("x-ms-resource-usage", USAGE)
 }
 
 /// Returns a resource, or 304 if the request knows this version.

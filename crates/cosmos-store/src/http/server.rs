@@ -13,7 +13,12 @@ use bytes::{Bytes, BytesMut};
 use futures::{FutureExt as _, future::BoxFuture};
 use http::{HeaderValue, Request};
 use http_body_util::BodyExt as _;
-use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::timeout};
+use tokio::{
+    net::TcpListener,
+    sync::oneshot::{self, Receiver},
+    task::JoinHandle,
+    time::timeout,
+};
 
 use super::{Options, answer::Answer, authorization, callers, tls::Tls};
 use crate::{Refusal, Result};
@@ -85,16 +90,12 @@ struct Gateway {
 ///
 /// # Errors
 /// When the port is taken, or may not be opened.
-pub async fn serve<A, F>(
-    address: SocketAddr,
-    options: Arc<Options>,
-    answer: A,
-) -> io::Result<Server>
+pub async fn serve<A, F>(to: SocketAddr, options: Arc<Options>, answer: A) -> io::Result<Server>
 where
     A: Fn(Request<Bytes>) -> F + Send + Sync + 'static,
     F: Future<Output = http::Response<Bytes>> + Send + 'static,
 {
-    let listener = TcpListener::bind(address).await?;
+    let listener = TcpListener::bind(to).await?;
     let tls = Tls::of(&options)?;
     listen(listener, tls.as_ref(), options, Box::new(move |request| answer(request).boxed()))
 }
@@ -125,14 +126,8 @@ pub(super) fn listen(
 }
 
 /// Serves until the sender of `stopped` is dropped; it is never used.
-async fn run<L: Listener<Addr = SocketAddr>>(
-    listener: L,
-    router: Router,
-    stopped: oneshot::Receiver<()>,
-) {
-    let stopped = async {
-        let _ = stopped.await;
-    };
+async fn run(listener: impl Listener<Addr = SocketAddr>, router: Router, stopped: Receiver<()>) {
+    let stopped = stopped.map(|_| ());
     if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stopped).await {
         tracing::error!(%error, "the store's server stopped");
     }

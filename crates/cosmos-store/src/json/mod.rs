@@ -251,10 +251,8 @@ fn number(number: f64) -> Number {
 }
 
 fn invalid(error: &dyn std::fmt::Display) -> Refusal {
-    Refusal::new(
-        400,
-        format!("The input content is invalid because the JSON is malformed: {error}"),
-    )
+    let text = format!("The input content is invalid because the JSON is malformed: {error}");
+    Refusal::new(400, text)
 }
 
 impl Ord for Json {

@@ -15,7 +15,7 @@ pub(crate) fn values() -> impl Strategy<Value = Json> {
         Just(Json::Null),
         any::<bool>().prop_map(Json::Bool),
         number.prop_map(Json::Number),
-        "[abé😀\"]{0,3}".prop_map(|text| Json::text(text.as_str())),
+        "[ab\u{0}\u{1}é😀\"]{0,3}".prop_map(|text| Json::text(text.as_str())),
     ];
     leaf.prop_recursive(3, 12, 4, |inner| {
         let property = ("[ab]{1,2}".prop_map(Box::from), inner.clone());

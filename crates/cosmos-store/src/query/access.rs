@@ -215,8 +215,7 @@ impl<'a> Access<'a> {
     /// `None` if the hash space has several parts.
     pub(super) fn order_index(&self, order: &[(Path, bool)]) -> Option<OrderIndex> {
         let ([_], [(first, is_reverse), ..]) = (self.ranges.as_slice(), order) else { return None };
-        let is_same =
-            |(path, descending): &&(Path, bool)| descending == is_reverse && is_indexable(path);
+        let is_same = |(path, by): &&(Path, bool)| by == is_reverse && is_indexable(path);
         let n_ordered = order.iter().take_while(is_same).count();
         if n_ordered == 0 {
             return None;

@@ -35,7 +35,7 @@ struct Copies {
 impl Copies {
     fn new(query: &Prepared) -> Result<Option<Self>> {
         let tree = &query.query;
-        let (Some(root), 1, false) = (tree.root(), tree.from.len(), query.is_grouped()) else {
+        let (Some(root), 1, false) = (tree.root(), tree.from.len(), query.plan.is_grouped) else {
             return Ok(None);
         };
         let property = |(value, alias): &(Expr, Option<String>)| {

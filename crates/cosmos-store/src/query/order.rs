@@ -41,7 +41,7 @@ impl Order {
         policy: &Policy<'_>,
     ) -> Result<Self> {
         let tree = &query.query;
-        if query.is_grouped() {
+        if query.plan.is_grouped {
             return Ok(Self::default());
         }
         if container::is_by_distance(tree) {
@@ -77,14 +77,9 @@ impl Order {
     }
 
     /// Returns true if the place of an item is before the begin of a page.
-    pub(super) fn is_before(
-        &self,
-        from: Option<&Begin>,
-        order: &[Option<Json>],
-        item: &Item,
-    ) -> bool {
+    pub(super) fn is_before(&self, from: Option<&Begin>, by: &[Option<Json>], item: &Item) -> bool {
         from.is_some_and(|from| {
-            match self.compare((order, rid_of(&item.place)), (&from.order, from.rid)) {
+            match self.compare((by, rid_of(&item.place)), (&from.order, from.rid)) {
                 Ordering::Less => true,
                 Ordering::Equal => !from.is_included,
                 Ordering::Greater => false,

@@ -113,7 +113,7 @@ pub(super) fn page_within(
         pager.output.push(&mut [result], 0);
         None
     } else if !query.has_source()
-        || query.is_grouped()
+        || query.plan.is_grouped
         || query.query.distinct
         || pager.order.is_by_distance
     {
@@ -135,8 +135,8 @@ pub(super) fn page_within(
 }
 
 fn beginning(query: &Prepared) -> Continuation {
-    let (skip, limit) = query.offset_limit().unzip();
-    let left = match (query.top(), limit) {
+    let (skip, limit) = query.plan.offset_limit.unzip();
+    let left = match (query.plan.top, limit) {
         (Some(top), Some(limit)) => Some(top.min(limit)),
         (top, limit) => top.or(limit),
     };
@@ -151,10 +151,8 @@ fn beginning(query: &Prepared) -> Continuation {
 fn counted_result(select: &Select, name: String, count: usize) -> Vec<u8> {
     #[allow(clippy::cast_precision_loss, reason = "less than 2^53 results fit into memory")]
     let count = Json::Number(count as f64);
-    bytes(&match select {
-        Select::Value(_) => count,
-        _ => Json::Object(vec![(name.into(), count)]),
-    })
+    let is_value = matches!(select, Select::Value(_));
+    bytes(&if is_value { count } else { Json::Object(vec![(name.into(), count)]) })
 }
 
 /// An item that the query has results of, for a sort.
@@ -430,7 +428,7 @@ impl Pager<'_> {
             .left
             .map(|left| left.saturating_add(self.start.skip).saturating_add(self.start.n_results));
         let n_needed = match limit {
-            Some(limit) if !is_sorted && !query.is_grouped() => {
+            Some(limit) if !is_sorted && !query.plan.is_grouped => {
                 usize::try_from(limit).unwrap_or(usize::MAX)
             }
             _ => usize::MAX,
@@ -443,7 +441,7 @@ impl Pager<'_> {
             let (_, rows) = self.load(&item)?;
             self.matched(&item, !rows.is_empty());
             for mut row in rows {
-                if query.is_grouped() {
+                if query.plan.is_grouped {
                     groups.add(&query.plan, row)?;
                     continue;
                 }
@@ -453,9 +451,8 @@ impl Pager<'_> {
                 }
                 n_bytes += result.len();
                 if n_bytes > MAX_LIST_BYTES {
-                    let message =
-                        "The results of the query exceeded the limit of this store: 256 MB.";
-                    return Err(Refusal::new(400, message));
+                    let text = "The results of the query exceeded the limit of this store: 256 MB.";
+                    return Err(Refusal::new(400, text));
                 }
                 rows_found.push((std::mem::take(&mut row.order), rid_of(&item.place), result));
             }
@@ -463,7 +460,7 @@ impl Pager<'_> {
                 break;
             }
         }
-        if query.is_grouped() {
+        if query.plan.is_grouped {
             let results = groups.results(query)?.iter().map(bytes).collect::<Vec<_>>();
             let is_new = |result: &Vec<u8>| !is_distinct || seen.insert(canonical(result));
             return Ok(results.into_iter().filter(is_new).collect());
@@ -474,8 +471,7 @@ impl Pager<'_> {
             });
         }
         let results = rows_found.into_iter().map(|(_, _, result)| result);
-        let is_new =
-            |result: &Vec<u8>| !is_distinct || !is_sorted || seen.insert(canonical(result));
-        Ok(results.filter(is_new).collect())
+        let mut is_old = |it: &Vec<u8>| is_distinct && is_sorted && !seen.insert(canonical(it));
+        Ok(results.filter(|result| !is_old(result)).collect())
     }
 }

@@ -106,7 +106,7 @@ impl Plan<'_> {
         let columns = columns(&query.select);
         let has_aggregate = columns.iter().any(|(_, column)| sums_up(column));
         let is_grouped = !query.group_by.is_empty();
-        if let Some(top) = self.query.top() {
+        if let Some(top) = self.query.plan.top {
             self.needs.push("Top");
             self.info["top"] = top.into();
         }
@@ -135,7 +135,7 @@ impl Plan<'_> {
         } else if !query.order_by.is_empty() {
             rewritten = Some(self.ordered(query, definition, columns)?);
         }
-        if let Some((offset, limit)) = self.query.offset_limit() {
+        if let Some((offset, limit)) = self.query.plan.offset_limit {
             self.needs.push("OffsetAndLimit");
             self.info["offset"] = offset.into();
             self.info["limit"] = limit.into();
@@ -204,8 +204,8 @@ impl Plan<'_> {
             };
         } else {
             self.needs.push("GroupBy");
-            self.info["groupByExpressions"] =
-                query.group_by.iter().map(ToString::to_string).collect();
+            let by = query.group_by.iter().map(ToString::to_string);
+            self.info["groupByExpressions"] = by.collect();
             let items = Expr::Array(query.group_by.iter().map(item).collect());
             let items = (items, Some("groupByItems".to_owned()));
             rewritten.select = Select::List(vec![items, payload_column(payload)]);

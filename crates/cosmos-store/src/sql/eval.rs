@@ -103,7 +103,7 @@ impl Run {
     /// Returns a result unless the evaluation was refused or has cost too much.
     pub(super) fn within_limits<T>(&self, result: T) -> Result<T> {
         let text =
-            "The query exceeded the limit of this store for one item: 4,000,000 steps or 64 MB.";
+            "The query exceeded the limit of this store for one item: 4,000,000 steps, 64 MB.";
         self.spend(0).map(|()| result).ok_or_else(|| {
             Refusal::new(400, self.refusal.take().unwrap_or_else(|| text.to_owned()))
         })

@@ -8,7 +8,7 @@ use super::{
     MAX_BYTES, Prepared, Row,
     eval::{Frame, Run},
     functions,
-    plan::Plan,
+    plan::{Ordered, Plan},
 };
 
 /// A function that sums up.
@@ -147,11 +147,7 @@ impl Groups {
     }
 
     /// Returns the values of ORDER BY and the result of each group; `None` if that has cost too much.
-    pub(super) fn rows(
-        mut self,
-        plan: &Plan,
-        at: &Frame<'_>,
-    ) -> Option<Vec<(Vec<Option<Json>>, Json)>> {
+    pub(super) fn rows(mut self, plan: &Plan, at: &Frame<'_>) -> Option<Vec<Ordered>> {
         if plan.group.is_empty() && self.states.is_empty() {
             self.places.insert(Vec::new(), 0);
             self.states.push(plan.aggregates.iter().map(|_| State::default()).collect());

@@ -100,19 +100,6 @@ impl Prepared {
         !self.query.from.is_empty()
     }
 
-    /// Returns whether the query has aggregates or GROUP BY: its results are those of [`Groups`].
-    pub(crate) fn is_grouped(&self) -> bool {
-        self.plan.is_grouped
-    }
-
-    pub(crate) fn top(&self) -> Option<u32> {
-        self.plan.top
-    }
-
-    pub(crate) fn offset_limit(&self) -> Option<(u32, u32)> {
-        self.plan.offset_limit
-    }
-
     /// Returns of each value of ORDER BY whether the greatest ones come first: DESC, or the similarity of vectors.
     pub(crate) fn descending(&self) -> Vec<bool> {
         self.plan.order.iter().map(|(_, descends)| *descends).collect()
@@ -134,7 +121,7 @@ impl Prepared {
 }
 
 /// What a query makes of one item.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, Default)]
 pub(crate) struct Row {
     /// The values of ORDER BY; of a query with aggregates or GROUP BY none.
     pub order: Vec<Option<Json>>,
@@ -149,9 +136,9 @@ pub(crate) struct Row {
 
 /// Returns a refusal in the form of the service; without a code where the service's is not known.
 pub(crate) fn refused(code: &str, message: &str, location: Option<(usize, usize)>) -> Refusal {
-    let location =
-        location.map(|(start, end)| format!(r#""location":{{"start":{start},"end":{end}}},"#));
-    let location = location.unwrap_or_default();
+    let location = location.map_or_else(String::new, |(start, end)| {
+        format!(r#""location":{{"start":{start},"end":{end}}},"#)
+    });
     let code = if code.is_empty() { String::new() } else { format!(r#""code":"{code}","#) };
     let message = Json::text(message);
     Refusal::new(

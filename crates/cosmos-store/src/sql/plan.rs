@@ -16,13 +16,13 @@ pub(crate) struct Plan {
     pub(super) group: Vec<Node>,
     pub(super) aggregates: Vec<(Aggregate, Node)>,
     /// Whether there are aggregates or GROUP BY: `result` and `order` are then made of their values.
-    pub(super) is_grouped: bool,
+    pub(crate) is_grouped: bool,
     /// The values of ORDER BY, and whether they descend.
     pub(super) order: Vec<(Node, bool)>,
     pub(super) result: Node,
     pub(super) distinct: bool,
-    pub(super) top: Option<u32>,
-    pub(super) offset_limit: Option<(u32, u32)>,
+    pub(crate) top: Option<u32>,
+    pub(crate) offset_limit: Option<(u32, u32)>,
 }
 
 pub(super) enum From {
@@ -32,19 +32,20 @@ pub(super) enum From {
     Plan(Plan),
 }
 
+/// What is done with the innermost frame of a combination; false ends it.
+type Visit<'v> = &'v mut dyn FnMut(&Frame<'_>) -> bool;
+
+/// The values of ORDER BY, and a result.
+pub(super) type Ordered = (Vec<Option<Json>>, Json);
+
 impl Plan {
     /// Calls `visit` with the innermost frame of each combination of the sources that passes the filter, until it
     /// returns false.
-    pub(super) fn each(&self, at: &Frame<'_>, visit: &mut dyn FnMut(&Frame<'_>) -> bool) -> bool {
+    pub(super) fn each(&self, at: &Frame<'_>, visit: Visit<'_>) -> bool {
         self.sources_from(0, at, visit)
     }
 
-    fn sources_from(
-        &self,
-        n: usize,
-        at: &Frame<'_>,
-        visit: &mut dyn FnMut(&Frame<'_>) -> bool,
-    ) -> bool {
+    fn sources_from(&self, n: usize, at: &Frame<'_>, visit: Visit<'_>) -> bool {
         if at.run.spend(1).is_none() {
             return false;
         }
@@ -75,8 +76,7 @@ impl Plan {
         let values = |nodes: &mut dyn Iterator<Item = &Node>| {
             nodes.map(|node| node.eval(at).and_then(|value| at.own(value))).collect()
         };
-        let mut row =
-            Row { order: Vec::new(), group: Vec::new(), aggregates: Vec::new(), result: None };
+        let mut row = Row::default();
         if self.is_grouped {
             row.group = values(&mut self.group.iter());
             row.aggregates = values(&mut self.aggregates.iter().map(|(_, node)| node));
@@ -117,7 +117,7 @@ impl Plan {
     }
 
     /// Sorts results by their values of ORDER BY.
-    pub(super) fn sort(&self, rows: &mut [(Vec<Option<Json>>, Json)]) {
+    pub(super) fn sort(&self, rows: &mut [Ordered]) {
         if self.order.is_empty() {
             return;
         }

@@ -24,14 +24,14 @@ fn query(text: &str, items: &[Json]) -> Result<Vec<Json>> {
             None => item.clone(),
         };
         for row in query.rows(&item)? {
-            if query.is_grouped() {
+            if query.plan.is_grouped {
                 groups.add(&query.plan, row)?;
             } else {
                 results.extend(row.result);
             }
         }
     }
-    if query.is_grouped() { groups.results(&query) } else { Ok(results) }
+    if query.plan.is_grouped { groups.results(&query) } else { Ok(results) }
 }
 
 /// Returns the cases of a table: each is a line, with those that follow it and are indented more.

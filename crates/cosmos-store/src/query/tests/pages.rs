@@ -421,7 +421,7 @@ fn naive(query: &Prepared, items: &[Item]) -> Vec<Vec<u8>> {
         });
     }
     let rows = rows.into_iter().map(|(row, _)| row);
-    let mut results: Vec<Json> = if query.is_grouped() {
+    let mut results: Vec<Json> = if query.plan.is_grouped {
         let mut groups = Groups::default();
         rows.for_each(|row| groups.add(&query.plan, row).expect("a row"));
         groups.results(query).expect("results")
@@ -436,8 +436,8 @@ fn naive(query: &Prepared, items: &[Item]) -> Vec<Vec<u8>> {
             is_new
         });
     }
-    let (offset, limit) = query.offset_limit().unwrap_or((0, u32::MAX));
-    let limit = limit.min(query.top().unwrap_or(u32::MAX));
+    let (offset, limit) = query.plan.offset_limit.unwrap_or((0, u32::MAX));
+    let limit = limit.min(query.plan.top.unwrap_or(u32::MAX));
     let results = results.iter().skip(offset as usize).take(limit as usize);
     results.map(|result| result.to_string().into_bytes()).collect()
 }

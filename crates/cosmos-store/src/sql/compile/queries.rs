@@ -93,12 +93,10 @@ impl<'q> Compiler<'q> {
             order.push((self.expr(&by.by)?, by.descending || is_similarity(&by.by)));
         }
         let top = query.top.as_ref().map(|count| self.count(count, "TOP")).transpose()?;
-        let offset_limit = match &query.offset_limit {
-            Some((offset, limit)) => {
-                Some((self.count(offset, "OFFSET")?, self.count(limit, "LIMIT")?))
-            }
-            None => None,
-        };
+        let offset_limit = query.offset_limit.as_ref().map(|(offset, limit)| {
+            Ok((self.count(offset, "OFFSET")?, self.count(limit, "LIMIT")?))
+        });
+        let offset_limit = offset_limit.transpose()?;
         if top.is_some() && offset_limit.is_some() {
             return Err(refused("", "'TOP' and 'OFFSET LIMIT' cannot be used together.", None));
         }
@@ -136,10 +134,8 @@ impl<'q> Compiler<'q> {
                 let last = steps.iter().rev().find_map(|step| step.as_str());
                 let name = alias.or(last).or(Some(name));
                 let node = if is_item { Node::Slot(slot) } else { self.path(slot, path) };
-                (
-                    From::Node(node, source.iterates),
-                    Alias { name, is_item: is_item && !source.iterates },
-                )
+                let is_item = is_item && !source.iterates;
+                (From::Node(node, source.iterates), Alias { name, is_item })
             }
         };
         self.scope.push(alias);
@@ -147,16 +143,11 @@ impl<'q> Compiler<'q> {
     }
 
     fn select(&mut self, query: &'q Query) -> Result<Node> {
+        let no = |what| Err(refused("", &format!("'SELECT *' is {what}."), None));
         match &query.select {
-            Select::All if query.from.is_empty() => {
-                Err(refused("", "'SELECT *' is not valid if FROM clause is omitted.", None))
-            }
-            Select::All if query.from.len() > 1 => {
-                Err(refused("", "'SELECT *' is only valid with a single input set.", None))
-            }
-            Select::All if self.grouping.is_some() => {
-                Err(refused("", "'SELECT *' is not valid with 'GROUP BY'.", None))
-            }
+            Select::All if query.from.is_empty() => no("not valid if FROM clause is omitted"),
+            Select::All if query.from.len() > 1 => no("only valid with a single input set"),
+            Select::All if self.grouping.is_some() => no("not valid with 'GROUP BY'"),
             Select::All => {
                 self.use_whole(self.scope.len() - 1);
                 Ok(Node::Slot(0))

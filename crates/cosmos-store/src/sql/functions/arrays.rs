@@ -32,10 +32,7 @@ pub(super) fn contains(args: &Args<'_>) -> Option<Json> {
 pub(super) fn contains_several(args: &Args<'_>, decisive: bool) -> Option<Json> {
     let array = args.array(0)?;
     args.run.spend(array.len().saturating_mul(args.len()))?;
-    let answers = (1..args.len()).map(|n| {
-        let wanted = args.get(n)?;
-        Some(array.contains(wanted))
-    });
+    let answers = (1..args.len()).map(|n| Some(array.contains(args.get(n)?)));
     super::any(answers, decisive)
 }
 

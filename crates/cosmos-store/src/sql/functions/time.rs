@@ -182,44 +182,32 @@ pub(super) fn of_ticks(args: &Args<'_>, each: i64) -> Option<Json> {
 pub(super) fn format(args: &Args<'_>) -> Option<Json> {
     let date = date_of(parse(args.text(0)?)?)?;
     let (hour, minute, second) = date.to_hms();
+    let fraction = format!("{:07}", date.nanosecond() / 100);
     let mut written = String::new();
     let mut rest = args.text(1)?;
     while let Some(c) = rest.chars().next() {
-        let same = rest.len() - rest.trim_start_matches(c).len();
-        let width = same / c.len_utf8();
-        let (number, most) = match c {
-            'y' => (i64::from(date.year()), 4),
-            'M' => (u8::from(date.month()).into(), 2),
-            'd' => (date.day().into(), 2),
-            'H' => (hour.into(), 2),
-            'h' => (i64::from((hour + 11) % 12 + 1), 2),
-            'm' => (minute.into(), 2),
-            's' => (second.into(), 2),
-            'f' | 'F' | 't' => (0, 7),
+        let run = rest.chars().take(7).take_while(|other| *other == c).count();
+        let two = |number: u8| (format!("{number:0width$}", width = run.min(2)), run.min(2));
+        let (part, length) = match c {
+            'y' if run < 3 => (format!("{:0run$}", date.year() % 100), run),
+            'y' => (format!("{:0width$}", date.year(), width = run.min(4)), run.min(4)),
+            'M' => two(date.month().into()),
+            'd' => two(date.day()),
+            'H' => two(hour),
+            'h' => two((hour + 11) % 12 + 1),
+            'm' => two(minute),
+            's' => two(second),
+            'f' => (fraction.get(..run)?.to_owned(), run),
+            'F' => (fraction.get(..run)?.trim_end_matches('0').to_owned(), run),
+            't' => (if hour < 12 { "AM" } else { "PM" }.get(..run.min(2))?.to_owned(), run),
             '\\' => {
-                rest = rest.get(1..)?;
-                let literal = rest.chars().next()?;
-                written.push(literal);
-                rest = rest.get(literal.len_utf8()..)?;
-                continue;
+                let literal = rest.chars().nth(1)?;
+                (literal.into(), 1 + literal.len_utf8())
             }
-            c => {
-                written.push(c);
-                rest = rest.get(c.len_utf8()..)?;
-                continue;
-            }
-        };
-        let width = width.min(most);
-        rest = rest.get(width..)?;
-        let fraction = format!("{:07}", date.nanosecond() / 100);
-        let part = match c {
-            'f' => fraction.get(..width)?.to_owned(),
-            'F' => fraction.get(..width)?.trim_end_matches('0').to_owned(),
-            't' => (if hour < 12 { "AM" } else { "PM" }).get(..width.min(2))?.to_owned(),
-            'y' if width < 3 => format!("{:0width$}", number % 100),
-            _ => format!("{number:0width$}"),
+            c => (c.into(), c.len_utf8()),
         };
         written.push_str(&part);
+        rest = rest.get(length..)?;
     }
     Some(Json::text(written))
 }

@@ -187,8 +187,8 @@ fn mistakes_are_refused_by_name() {
 #[test]
 fn counts_may_be_parameters() {
     let prepared = |text: &str| Prepared::new(text, vec![("@n".into(), json("7"))]).unwrap();
-    assert_eq!(prepared("SELECT TOP @n * FROM c").top(), Some(7));
-    assert_eq!(prepared("SELECT * FROM c OFFSET 1 LIMIT @n").offset_limit(), Some((1, 7)));
+    assert_eq!(prepared("SELECT TOP @n * FROM c").plan.top, Some(7));
+    assert_eq!(prepared("SELECT * FROM c OFFSET 1 LIMIT @n").plan.offset_limit, Some((1, 7)));
 }
 
 #[test]
