@@ -157,9 +157,7 @@ impl View {
         low
     }
 
-    /// Returns a page of the feed of all versions and deletes, and the LSN behind which the next one begins.
-    ///
-    /// # Errors
+    /// Returns a page of the feed of all versions and deletes, and the LSN behind which the next one begins. Errors:
     /// 400 if the container has no `changeFeedPolicy`.
     pub(crate) fn versions(
         &self,

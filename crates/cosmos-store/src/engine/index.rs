@@ -88,22 +88,15 @@ impl Writer {
         within: bool,
     ) -> Result<bool> {
         let container = self.catalog.container(id)?;
-        let found = container
-            .indexes
-            .iter()
-            .position(|index| index.within == within && *index.paths == *paths);
+        let is_it = |index: &Index| index.within == within && *index.paths == *paths;
+        let found = container.indexes.iter().position(is_it);
         if found.is_none() && (!container.allows(paths) || container.indexes.len() >= MAX_INDEXES) {
             return Ok(true);
         }
         let container = self.catalog.container_mut(id)?;
         let place = found.unwrap_or_else(|| {
-            let index = Index {
-                paths: paths.into(),
-                within,
-                built: Some(Vec::new().into()),
-                rows: OrdMap::new(),
-            };
-            container.indexes.push(index);
+            let (built, rows) = (Some(Vec::new().into()), OrdMap::new());
+            container.indexes.push(Index { paths: paths.into(), within, built, rows });
             container.indexes.len() - 1
         });
         let Container { indexes, items, .. } = container;

@@ -12,10 +12,8 @@ fn refused(text: impl Into<String>) -> Refusal {
     Refusal::new(400, text)
 }
 
-/// Carries out operations on an item.
-///
-/// # Errors
-/// 400 for an operation that is none, and for a path that does not exist or must not be patched.
+/// Carries out operations on an item. Errors: 400 for an operation that is none, and for a path that does not exist
+/// or must not be patched.
 pub(super) fn apply(item: &mut Json, operations: &[Json], keys: &[PropertyPath]) -> Result<()> {
     if operations.is_empty() || operations.len() > MAX_OPERATIONS {
         let text = format!(

@@ -29,9 +29,7 @@ impl Engine {
         }
         loop {
             let range = range.clone();
-            let some =
-                self.queue.write(move |writer| writer.delete_some(container, &range)).await?;
-            if some == 0 {
+            if self.queue.write(move |writer| writer.delete_some(container, &range)).await? == 0 {
                 return Ok(());
             }
         }
@@ -54,11 +52,10 @@ impl Engine {
             }
             if let Some(minutes) = container.definition.retention_minutes {
                 let oldest = now.saturating_sub(minutes.saturating_mul(60));
-                if container.old_versions(oldest).is_empty() {
-                    continue;
+                if !container.old_versions(oldest).is_empty() {
+                    // A container that has gone has no versions.
+                    _ = self.queue.write(move |writer| writer.forget_versions(id, oldest)).await;
                 }
-                // A container that has gone has no versions.
-                _ = self.queue.write(move |writer| writer.forget_versions(id, oldest)).await;
             }
         }
         expired

@@ -36,13 +36,13 @@ pub fn stranger<'a>(
     }
     let hosts = authorities(uri, headers).map(host);
     let mut strangers =
-        hosts.filter(|host| !host.is_empty() && !is_this_machine(host) && !is_allowed(host));
+        hosts.filter(|it| !it.is_empty() && !is_this_machine(it) && !is_allowed(it));
     let is_own = |origin: &str| {
         let site = origin.split_once("://").map(|(_, site)| site);
         authorities(uri, headers).any(|authority| site == Some(authority))
     };
-    let mut sites =
-        headers.get_all(header::ORIGIN).iter().map(|origin| origin.to_str().unwrap_or_default());
+    let sites = headers.get_all(header::ORIGIN).iter();
+    let mut sites = sites.map(|origin| origin.to_str().unwrap_or_default());
     strangers.next().map(Stranger::Host).or_else(|| {
         sites.find(|site| !is_own(site) && !is_listed(origins, site)).map(Stranger::Page)
     })

@@ -91,9 +91,8 @@ impl Start {
 impl Service {
     pub(super) async fn changes(call: &Call, container: &Container) -> Result<Answer> {
         let start = Start::new(call)?;
-        let is_full = call
-            .header(name::CHANGE_FEED)
-            .is_some_and(|feed| feed.eq_ignore_ascii_case("Full-Fidelity Feed"));
+        let feed = call.header(name::CHANGE_FEED).unwrap_or_default();
+        let is_full = feed.eq_ignore_ascii_case("Full-Fidelity Feed");
         let form = if is_full {
             Form::AllVersions
         } else if call.header("x-ms-cosmos-changefeed-wire-format-version").is_some() {
@@ -109,21 +108,16 @@ impl Service {
         let scope = Scope::new(call, container)?;
         scope.check_session(call)?;
         let most = limit_of(call)?;
-        let names: Vec<String> = container
-            .definition
-            .key_paths
-            .iter()
-            .filter_map(|path| path.names().last().cloned())
-            .collect();
+        let paths = container.definition.key_paths.iter();
+        let names = paths.filter_map(|path| path.names().last().cloned()).collect();
 
-        let (view, container_id) = (call.view.clone(), container.id);
+        let (view, id) = (call.view.clone(), container.id);
         let (scope, changes, ends) = blocking(move || {
             let changes = Vec::new();
-            let mut page =
-                Page { view, container: container_id, form, names, changes, bytes: 0, most };
+            let mut page = Page { view, container: id, form, names, changes, bytes: 0, most };
             let mut ends = Vec::with_capacity(scope.partitions.len());
             for partition in &scope.partitions {
-                let after = start.lsn(&page.view, container_id, partition);
+                let after = start.lsn(&page.view, id, partition);
                 let range = partition.range.intersection(&scope.range);
                 ends.push((partition.id, page.read(partition.id, &range, after)?));
             }

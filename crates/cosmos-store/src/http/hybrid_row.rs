@@ -56,10 +56,7 @@ pub(crate) fn is_hybrid_row(body: &[u8]) -> bool {
     body.first() == Some(&VERSION)
 }
 
-/// Reads the operations of a batch, at most one more than a batch may have.
-///
-/// # Errors
-/// 400 for bytes that are no batch.
+/// Reads the operations of a batch, at most one more than a batch may have. Errors: 400 for bytes that are no batch.
 pub(crate) fn read(body: &[u8]) -> Result<Vec<Operation>> {
     let bad = || Refusal::new(400, "The batch request body is not a valid HybridRow stream.");
     let rows = records(body).ok_or_else(bad)?;

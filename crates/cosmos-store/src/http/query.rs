@@ -226,11 +226,8 @@ fn not_served(plan: &Value) -> Answer {
                 (internal) exception that all newer clients will know how to handle gracefully. This exception is \
                 traced, but unless you see it bubble up as an exception (which only happens on older SDK clients), \
                 then you can safely ignore this message.";
-    let body = json!({
-        "code": "BadRequest",
-        "message": text,
-        "additionalErrorInfo": plan.to_string(),
-    });
+    let plan = plan.to_string();
+    let body = json!({"code": "BadRequest", "message": text, "additionalErrorInfo": plan});
     Answer::json(400, &body).header("x-ms-substatus", "1004")
 }
 

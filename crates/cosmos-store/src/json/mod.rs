@@ -158,10 +158,8 @@ impl Json {
     }
 }
 
-/// Returns the texts of these properties of an object, in their order, as [`Json::write`] has written them.
-///
-/// # Errors
-/// As [`Json::parse_only`].
+/// Returns the texts of these properties of an object, in their order, as [`Json::write`] has written them. Errors:
+/// as [`Json::parse_only`].
 pub(crate) fn texts<'b, 'n>(
     bytes: &'b [u8],
     names: &[&'n str],

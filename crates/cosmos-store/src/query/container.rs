@@ -43,10 +43,7 @@ impl<'a> Policy<'a> {
             || self.policy.is_on() && self.policy.covers(&names)
     }
 
-    /// Checks that the indexes of the policy have this order.
-    ///
-    /// # Errors
-    /// 400 with the service's texts.
+    /// Checks that the indexes of the policy have this order. Errors: 400 with the service's texts.
     pub(super) fn check_order(&self, order: &[(Path, bool)]) -> Result<()> {
         let refusal = |text: &str| Refusal::new(400, format!("{{\"Errors\":[\"{text}\"]}}"));
         match order {
@@ -79,10 +76,7 @@ fn has_order(index: &[(Path, bool)], order: &[(Path, bool)]) -> bool {
 }
 
 /// Returns the paths by which a query sorts, and true for descending ones. Those of an order by distance, or by a
-/// computed property, are none.
-///
-/// # Errors
-/// 400 for another expression.
+/// computed property, are none. Errors: 400 for another expression.
 pub(super) fn order_paths(query: &Query) -> Result<Vec<(Path, bool)>> {
     let path = |order: &Order| match order.by.property() {
         Some((root, path)) if Some(root) == query.root() => {

@@ -30,10 +30,7 @@ pub(super) struct Continuation {
 }
 
 impl Continuation {
-    /// Reads a continuation of a query in a part of a container.
-    ///
-    /// # Errors
-    /// 400 for anything else.
+    /// Reads a continuation of a query in a part of a container. Errors: 400 for anything else.
     pub(super) fn read(text: &str, query: &Prepared, request: &PageRequest<'_>) -> Result<Self> {
         let bytes = Some(text).filter(|text| text.len() <= 2 * MAX_BYTES);
         let bytes = bytes.and_then(|text| BASE64_URL_SAFE_NO_PAD.decode(text).ok());
@@ -50,10 +47,7 @@ impl Continuation {
         read.ok_or_else(|| Refusal::new(400, "Invalid Continuation Token"))
     }
 
-    /// Writes the continuation of a query.
-    ///
-    /// # Errors
-    /// 400 if the values of ORDER BY are too long for a header.
+    /// Writes the continuation of a query. Errors: 400 if the values of ORDER BY are too long for a header.
     pub(super) fn write(&self, query: &Prepared, container: ContainerId) -> Result<String> {
         // Writing to memory does not fail.
         let bytes = serde_json::to_vec(&(query_hash(query, container), self)).unwrap_or_default();

@@ -16,11 +16,8 @@ use crate::{
 /// The most keys that a query is narrowed to: the service's limit is far above what SDKs send.
 const MAX_KEYS: usize = 2_000;
 
-/// Returns the partition keys that a query is about, in the order of their ranges: those that the equalities and IN of
-/// its filter allow. `None` is any.
-///
-/// # Errors
-/// As [`View::range_of`].
+/// Returns the partition keys that a query is about, in the order of their ranges: those that the equalities and IN
+/// of its filter allow. `None` is any. Errors: as [`View::range_of`].
 pub(super) fn of_filter(
     view: &View,
     container: ContainerId,

@@ -30,10 +30,8 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Returns the order of a query, whose names have been resolved in `resolved`.
-    ///
-    /// # Errors
-    /// 400 for an order that no index of the policy has.
+    /// Returns the order of a query, whose names have been resolved in `resolved`. Errors: 400 for an order that no
+    /// index of the policy has.
     pub(super) fn new(
         query: &Prepared,
         resolved: &Prepared,
@@ -87,9 +85,7 @@ impl Order {
         })
     }
 
-    /// Returns where the page begins: where the one before has ended, or where an SDK says that it goes on.
-    ///
-    /// # Errors
+    /// Returns where the page begins: where the one before has ended, or where an SDK says that it goes on. Errors:
     /// 400 if that has another number of values, 501 for an array or object.
     pub(super) fn begin(
         &self,

@@ -58,11 +58,9 @@ pub(super) const LIMITS: Limits = Limits {
     selected_of_all: 20_000,
 };
 
-/// Returns a page: at most 4 MB, and at most what the client asked for. A page may be empty before the end: a query that
-/// has to look at many items ends its page after some of them.
-///
-/// # Errors
-/// 400 for a continuation that is none of this query, and for an ORDER BY that no index of the policy has.
+/// Returns a page: at most 4 MB, and at most what the client asked for. A page may be empty before the end: a query
+/// that has to look at many items ends its page after some of them. Errors: 400 for a continuation that is none of
+/// this query, and for an ORDER BY that no index of the policy has.
 pub(crate) fn page(view: &View, query: &Prepared, request: &PageRequest<'_>) -> Result<Page> {
     page_within(LIMITS, view, query, request)
 }

@@ -111,10 +111,7 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// Adds a row.
-    ///
-    /// # Errors
-    /// 400 if the groups take more than 64 MB.
+    /// Adds a row. Errors: 400 if the groups take more than 64 MB.
     pub(crate) fn add(&mut self, plan: &Plan, row: Row) -> Result<()> {
         let mut size = |values: &[Option<Json>]| {
             self.bytes += values.iter().flatten().map(Json::size).sum::<usize>();
@@ -172,11 +169,8 @@ impl Groups {
         at.run.spend(1).map(|()| rows)
     }
 
-    /// Returns a result for each group, in the order of ORDER BY, or else of their first rows; without GROUP BY one for
-    /// all, unless it is undefined.
-    ///
-    /// # Errors
-    /// 400 if they cost too much.
+    /// Returns a result for each group, in the order of ORDER BY, or else of their first rows; without GROUP BY one
+    /// for all, unless it is undefined. Errors: 400 if they cost too much.
     pub(crate) fn results(self, query: &Prepared) -> Result<Vec<Json>> {
         let run = Run::new(functions::now());
         let rows = self.rows(&query.plan, &Frame::of(&Json::Null, &run));

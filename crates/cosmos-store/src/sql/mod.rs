@@ -49,12 +49,9 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Parses and checks a query.
-    ///
-    /// # Errors
-    /// 400 with the service's text: SC1001 for a syntax error, SC2001 for an unknown identifier, SC2005 for a
-    /// function that the service does not have; and a text of our own, with the name, for what the service has but
-    /// this store has not.
+    /// Parses and checks a query. Errors: 400 with the service's text: SC1001 for a syntax error, SC2001 for an
+    /// unknown identifier, SC2005 for a function that the service does not have; and a text of our own, with the
+    /// name, for what the service has but this store has not.
     pub(crate) fn new(text: &str, parameters: Parameters) -> Result<Self> {
         let query: Query = text.parse().map_err(|error: cosmos_model::sql::SyntaxError| {
             let end = error.at.saturating_add(error.near.len());
@@ -63,10 +60,7 @@ impl Prepared {
         Self::compile(text, query, parameters)
     }
 
-    /// Checks a query that was parsed or changed before; its errors have no locations.
-    ///
-    /// # Errors
-    /// As [`Prepared::new`].
+    /// Checks a query that was parsed or changed before; its errors have no locations. Errors: as [`Prepared::new`].
     pub(crate) fn of(query: Query, parameters: Parameters) -> Result<Self> {
         Self::compile("", query, parameters)
     }
@@ -80,10 +74,7 @@ impl Prepared {
 
     /// Returns the values that the query makes of one item, before DISTINCT, GROUP BY, ORDER BY, TOP and OFFSET: one
     /// for each combination of JOIN that passes the filter. A query without FROM makes one row in all: it is for the
-    /// caller to ask once ([`Prepared::has_source`]).
-    ///
-    /// # Errors
-    /// 400 if the item costs too much.
+    /// caller to ask once ([`Prepared::has_source`]). Errors: 400 if the item costs too much.
     pub(crate) fn rows(&self, item: &Json) -> Result<Vec<Row>> {
         let run = Run::new(*self.began.get_or_init(functions::now));
         let mut rows = Vec::new();
