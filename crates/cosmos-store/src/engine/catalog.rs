@@ -162,10 +162,12 @@ impl Container {
 struct StoredContainer {
     database: u32,
     definition: Value,
-    /// Their numbers, the bounds of their ranges, and the partitions that they were made from.
-    partitions: Vec<(u32, Vec<u8>, Vec<u8>, Vec<u32>)>,
+    partitions: Vec<StoredPartition>,
     next_partition: u32,
 }
+
+/// The number of a partition, the bounds of its range, and the partitions that it was made from.
+type StoredPartition = (u32, Vec<u8>, Vec<u8>, Vec<u32>);
 
 /// The number of the last item of a container, and the LSNs of its partitions.
 type Counts = (u64, Vec<Lsn>);
@@ -174,8 +176,8 @@ type Counts = (u64, Vec<Lsn>);
 pub(super) type Changed = Vec<(Vec<u8>, Option<Vec<u8>>)>;
 
 /// Returns a value as JSON. Writing to memory does not fail.
-fn text(value: &impl Serialize) -> Option<Vec<u8>> {
-    Some(serde_json::to_vec(value).unwrap_or_default())
+fn text(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
 }
 
 fn key(letter: u8, number: u32) -> Vec<u8> {
@@ -196,7 +198,8 @@ impl Catalog {
         // Time alone is no change.
         if self.counters != (Counters { ts: self.counters.ts, ..old.counters }) {
             let Counters { database, container, offer, write, ts } = self.counters;
-            rows.push((key(b'n', 0), text(&(self.store, database, container, offer, write, ts))));
+            let counters = (self.store, database, container, offer, write, ts);
+            rows.push((key(b'n', 0), Some(text(&counters))));
         }
         for (letter, new, old) in
             [(b'd', &self.databases, &old.databases), (b'o', &self.offers, &old.offers)]
@@ -205,7 +208,9 @@ impl Catalog {
                 old.get(number).is_some_and(|old| Arc::ptr_eq(old, value))
             };
             let changed = new.iter().filter(|row| !is_known(row));
-            rows.extend(changed.map(|(number, value)| (key(letter, *number), text(&**value))));
+            rows.extend(
+                changed.map(|(number, value)| (key(letter, *number), Some(text(&**value)))),
+            );
             let gone = old.keys().filter(|number| !new.contains_key(number));
             rows.extend(gone.map(|number| (key(letter, *number), None)));
         }
@@ -219,9 +224,9 @@ impl Catalog {
                 continue;
             }
             if !before.is_some_and(same) {
-                rows.push((key(b'c', *number), text(&container.stored())));
+                rows.push((key(b'c', *number), Some(text(&container.stored()))));
             }
-            rows.push((key(b'l', *number), text(&container.counts())));
+            rows.push((key(b'l', *number), Some(text(&container.counts()))));
         }
         for number in old.containers.keys().filter(|number| !self.containers.contains_key(number)) {
             rows.extend([(key(b'c', *number), None), (key(b'l', *number), None)]);

@@ -49,6 +49,9 @@ pub(crate) struct Version {
     pub(super) current: Option<Arc<Record>>,
 }
 
+/// Versions, with the LSNs of their writes.
+type Versions = Vec<(Lsn, Arc<Version>)>;
+
 const OPERATIONS: [&str; 3] = ["create", "replace", "delete"];
 
 /// What is in front of the item in a version on the disk, as JSON.
@@ -166,7 +169,7 @@ impl View {
         range: &EpkRange,
         after: Lsn,
         max_items: usize,
-    ) -> Result<(Vec<(Lsn, Arc<Version>)>, Lsn)> {
+    ) -> Result<(Versions, Lsn)> {
         let found = self.partition(container, partition).ok_or_else(not_found)?;
         let (container, partition) = found;
         let Some(minutes) = container.definition.retention_minutes else {

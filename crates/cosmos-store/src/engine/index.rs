@@ -159,15 +159,15 @@ impl View {
                 from = row;
             }
         }
-        let (rows, range) = (index.rows.clone(), range.clone());
-        let rows = Rows { rows, range, reverse: wanted.reverse };
+        let (all, range) = (index.rows.clone(), range.clone());
+        let rows = Rows { all, range, reverse: wanted.reverse };
         Some(Items::new(container, Source::Index(rows), EpkRange { from, until }))
     }
 }
 
 /// The rows of an index that a lookup reads.
 pub(super) struct Rows {
-    rows: OrdMap<Key, Key>,
+    all: OrdMap<Key, Key>,
     range: EpkRange,
     pub reverse: bool,
 }
@@ -186,7 +186,7 @@ impl Rows {
         if is_empty(from, until) {
             return None;
         }
-        let mut rows = self.rows.range::<_, [u8]>((Bound::Included(from), Bound::Excluded(until)));
+        let mut rows = self.all.range::<_, [u8]>((Bound::Included(from), Bound::Excluded(until)));
         let mut last = None;
         for _ in 0..most {
             let (row, key) = if self.reverse { rows.next_back() } else { rows.next() }?;

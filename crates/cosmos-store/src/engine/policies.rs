@@ -47,14 +47,13 @@ pub(super) fn check(definition: &Map<String, Value>) -> Result<()> {
 }
 
 fn vector(vector: &Value) -> Result<()> {
-    let is_type = |value: &Value| one_of(value, &["float32", "float16", "int8", "uint8"]);
-    let is_distance = |value: &Value| one_of(value, &["cosine", "dotproduct", "euclidean"]);
-    let checks: [(_, _, &dyn Fn(&Value) -> bool); 3] = [
-        ("Path", "path", &is_path),
-        ("DataType", "dataType", &is_type),
-        ("DistanceFunction", "distanceFunction", &is_distance),
-    ];
-    for (title, name, is_valid) in checks {
+    const TYPES: [&str; 4] = ["float32", "float16", "int8", "uint8"];
+    const DISTANCES: [&str; 3] = ["cosine", "dotproduct", "euclidean"];
+    for (title, name, is_valid) in [
+        ("Path", "path", is_path as fn(&Value) -> bool),
+        ("DataType", "dataType", |value| one_of(value, &TYPES)),
+        ("DistanceFunction", "distanceFunction", |value| one_of(value, &DISTANCES)),
+    ] {
         let value = &vector[name];
         ensure(is_valid(value), || {
             format!("The Vector Embedding Policy has an invalid {title}:{}.", words(value))

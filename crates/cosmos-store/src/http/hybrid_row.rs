@@ -141,7 +141,8 @@ fn operation(bytes: &[u8]) -> Option<Operation> {
         minimal: false,
     };
     let mut rest = row.sparse;
-    while let Some((kind, path, value)) = rest.sparse(12)? {
+    while !rest.0.is_empty() {
+        let (kind, path, value) = rest.sparse(12)?;
         let value = Some(value).filter(|_| matches!(kind, 20 | 21));
         match path {
             Path::Token(9) | Path::Name(b"ifMatch") => operation.if_match = text(value)?,
@@ -254,10 +255,7 @@ impl<'a> Reader<'a> {
 
     /// Reads the next sparse column of a schema of so many columns: its type, its path and the bytes of its value.
     /// Objects and arrays do not occur.
-    fn sparse(&mut self, n_columns: usize) -> Option<Option<(u8, Path<'a>, &'a [u8])>> {
-        if self.0.is_empty() {
-            return Some(None);
-        }
+    fn sparse(&mut self, n_columns: usize) -> Option<(u8, Path<'a>, &'a [u8])> {
         let kind = *self.take(1)?.first()?;
         let path = self.length()?;
         let path = match path.checked_sub(n_columns + 1) {
@@ -280,7 +278,7 @@ impl<'a> Reader<'a> {
             20 | 21 => self.length()?,
             _ => return None,
         };
-        Some(Some((kind, path, self.take(length)?)))
+        Some((kind, path, self.take(length)?))
     }
 }
 

@@ -64,7 +64,8 @@ fn results(bytes: &[u8]) -> Option<Vec<Json>> {
             }
         }
         (shown["retryAfterMilliseconds"], shown["requestCharge"]) = (0.into(), 0.0.into());
-        while let Some((_, path, value)) = sparse.sparse(6)? {
+        while !sparse.0.is_empty() {
+            let (_, path, value) = sparse.sparse(6)?;
             match path {
                 Path::Token(5) | Path::Name(b"retryAfterMilliseconds") => {
                     let number = u32::from_le_bytes(value.try_into().ok()?);
