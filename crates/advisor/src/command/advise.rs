@@ -126,7 +126,6 @@ A key is written as
   /userId                          the value of a property
   /tenantId,/userId                two levels of a hierarchical key, of at most three
   /userId+/createdAt by month      parts joined; by day, week, month, quarter, year
-  /userId+/createdAt by month; by day where /userId is ann or bob since 2026-10-01
   /id in 100 buckets               a bucket of a hash
 
 Examples

@@ -42,7 +42,6 @@ impl<'a> IndexTerms<'a> {
         terms
     }
 
-    /// Adds the indexed scalars of a value at a path.
     fn add(&mut self, value: &'a Value, path: &mut Vec<&'a str>, policy: &IndexingPolicy) {
         match value {
             Value::Object(properties) => {

@@ -68,7 +68,7 @@ fn needs_quotes(character: char) -> bool {
 }
 
 /// Parses the text in quotation marks at the start of `text` and returns it with the rest.
-pub(crate) fn read_quoted(text: &str) -> Option<(String, &str)> {
+fn read_quoted(text: &str) -> Option<(String, &str)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter();
     let quoted = values.next()?.ok()?;
     Some((quoted, &text[values.byte_offset()..]))

@@ -118,7 +118,6 @@ impl Granularity {
         Periods { rest: Some((oldest, newest)) }
     }
 
-    /// Returns the period that contains a date.
     fn period_of(self, date: Date) -> Period {
         let first_of = |month| Date::from_calendar_date(date.year(), month, 1);
         let first_day = match self {

@@ -12,8 +12,6 @@
 //! 3. The values of a joined level are all combinations. With an open part the level is open.
 //! 4. The levels before the first open level give prefixes of keys. So the filter visits the key of each
 //!    matching item.
-//!
-//! A strategy may have a class of values whose periods are shorter or longer (`strategy/class.rs`).
 
 use std::num::NonZeroU32;
 
@@ -30,7 +28,6 @@ use crate::partitioning::{
     period::Granularity,
 };
 
-mod class;
 mod notation;
 #[cfg(test)]
 mod tests;
@@ -46,10 +43,7 @@ pub const MAX_KEY_LEVELS: usize = 3;
 /// In JSON it is its notation as a string.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct KeyStrategy {
-    levels: Vec<Vec<KeyPart>>,
-    class: Option<Box<class::KeyClass>>,
-}
+pub struct KeyStrategy(Vec<Vec<KeyPart>>);
 
 /// A part of the key of a level, computed from one property.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -74,14 +68,9 @@ pub enum StrategyError {
     /// A text where a path is expected.
     #[error(transparent)]
     Path(#[from] ParsePathError),
-    /// A class of a strategy that has no period, or several.
-    #[error(
-        "a class says how long a period is: the key must have exactly one, such as /date by month"
-    )]
-    KeyClass,
     /// Words after a path that this notation does not have.
     #[error(
-        "`{0}` says nothing about a key: write `by day`, `by week`, `by month`, `by quarter`, `by year` or `in 10 buckets`, and for a class `; by day where /deviceId is a or b since 2026-10-01`"
+        "`{0}` says nothing about a key: write `by day`, `by week`, `by month`, `by quarter`, `by year` or `in 10 buckets`"
     )]
     Words(String),
 }
@@ -114,49 +103,44 @@ impl KeyStrategy {
         if levels.iter().any(Vec::is_empty) {
             return Err(StrategyError::NoParts);
         }
-        Ok(Self { levels, class: None })
+        Ok(Self(levels))
     }
 
     /// Returns the strategy of one level with one part.
     pub fn of_part(part: KeyPart) -> Self {
-        Self { levels: vec![vec![part]], class: None }
+        Self(vec![vec![part]])
     }
 
-    /// Returns the levels, each with its parts, of the items outside of the class.
+    /// Returns the levels, each with its parts.
     pub fn levels(&self) -> &[Vec<KeyPart>] {
-        &self.levels
+        &self.0
     }
 
     /// Returns the key of `item`.
     pub fn key(&self, item: &Value) -> Result<Key, KeyError> {
-        let of_class = self.class.as_ref().and_then(|class| class.levels(item));
-        of_class
-            .unwrap_or(&self.levels)
-            .iter()
-            .map(|level| match level.as_slice() {
-                [KeyPart::Value(path)] => value(path, item),
-                parts => {
-                    let texts: Vec<_> =
-                        parts.iter().map(|part| text(part, item)).collect::<Result<_, _>>()?;
-                    Ok(joined(&texts))
-                }
-            })
-            .collect()
+        let of_level = |level: &Vec<KeyPart>| match level.as_slice() {
+            [KeyPart::Value(path)] => value(path, item),
+            parts => {
+                let texts: Result<Vec<_>, _> = parts.iter().map(|part| text(part, item)).collect();
+                Ok(joined(&texts?))
+            }
+        };
+        self.0.iter().map(of_level).collect()
     }
 
     /// Returns the parts of all levels.
     pub fn parts(&self) -> impl Iterator<Item = &KeyPart> {
-        self.levels.iter().flatten()
+        self.0.iter().flatten()
     }
 
     /// Returns true where a level is more than one value of the item: the app computes and stores it.
     pub fn is_computed(&self) -> bool {
-        self.levels.iter().any(|level| !matches!(level[..], [KeyPart::Value(_)]))
+        self.0.iter().any(|level| !matches!(level[..], [KeyPart::Value(_)]))
     }
 
     /// Returns the paths of all properties that the key depends on.
     pub fn paths(&self) -> impl Iterator<Item = &PropertyPath> {
-        self.parts().map(KeyPart::path).chain(self.class.iter().map(|class| &class.by))
+        self.parts().map(KeyPart::path)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The text of a tree.
 
-use std::fmt::{Display, Formatter, Result, Write};
+use std::fmt::{Display, Formatter, Result, Write, from_fn};
 
 use serde_json::Value;
 
@@ -9,24 +9,24 @@ use super::{
     parse::is_plain_name,
 };
 
-/// Writes parts with a separator.
-fn join<T>(
-    f: &mut Formatter<'_>,
+fn joined<T>(
     separator: &str,
     parts: &[T],
     write: impl Fn(&mut Formatter<'_>, &T) -> Result,
-) -> Result {
-    for (n, part) in parts.iter().enumerate() {
-        if n > 0 {
-            f.write_str(separator)?;
+) -> impl Display {
+    from_fn(move |f| {
+        for (n, part) in parts.iter().enumerate() {
+            if n > 0 {
+                f.write_str(separator)?;
+            }
+            write(f, part)?;
         }
-        write(f, part)?;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
-fn list<T: Display>(f: &mut Formatter<'_>, parts: &[T]) -> Result {
-    join(f, ", ", parts, |f, part| part.fmt(f))
+fn list<T: Display>(parts: &[T]) -> impl Display {
+    joined(", ", parts, |f, part| part.fmt(f))
 }
 
 /// Writes a text in single quotes.
@@ -50,11 +50,7 @@ fn literal(f: &mut Formatter<'_>, value: &Value) -> Result {
 fn step(f: &mut Formatter<'_>, step: &Value) -> Result {
     match step {
         Value::String(name) if is_plain_name(name) => write!(f, ".{name}"),
-        step => {
-            f.write_char('[')?;
-            literal(f, step)?;
-            f.write_char(']')
-        }
+        step => write!(f, "[{}]", from_fn(|f| literal(f, step))),
     }
 }
 
@@ -69,35 +65,31 @@ impl Display for Count {
 
 impl Display for Query {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        f.write_str("SELECT ")?;
-        if self.distinct {
-            f.write_str("DISTINCT ")?;
-        }
+        f.write_str(if self.distinct { "SELECT DISTINCT " } else { "SELECT " })?;
         if let Some(top) = &self.top {
             write!(f, "TOP {top} ")?;
         }
+        let named = |f: &mut Formatter<'_>, (value, name): &(Expr, Option<String>)| match name {
+            Some(name) => write!(f, "{value} AS {name}"),
+            None => value.fmt(f),
+        };
         match &self.select {
             Select::All => f.write_char('*')?,
             Select::Value(value) => write!(f, "VALUE {value}")?,
-            Select::List(list) => join(f, ", ", list, |f, (value, name)| match name {
-                Some(name) => write!(f, "{value} AS {name}"),
-                None => value.fmt(f),
-            })?,
+            Select::List(all) => joined(", ", all, named).fmt(f)?,
         }
         if !self.from.is_empty() {
-            f.write_str(" FROM ")?;
-            join(f, " JOIN ", &self.from, |f, source| source.fmt(f))?;
+            write!(f, " FROM {}", joined(" JOIN ", &self.from, |f, source| source.fmt(f)))?;
         }
         if let Some(filter) = &self.filter {
             write!(f, " WHERE {filter}")?;
         }
         if !self.group_by.is_empty() {
-            f.write_str(" GROUP BY ")?;
-            list(f, &self.group_by)?;
+            write!(f, " GROUP BY {}", list(&self.group_by))?;
         }
         if !self.order_by.is_empty() {
-            f.write_str(if self.by_rank { " ORDER BY RANK " } else { " ORDER BY " })?;
-            list(f, &self.order_by)?;
+            let rank = if self.by_rank { "RANK " } else { "" };
+            write!(f, " ORDER BY {rank}{}", list(&self.order_by))?;
         }
         match &self.offset_limit {
             Some((offset, limit)) => write!(f, " OFFSET {offset} LIMIT {limit}"),
@@ -112,10 +104,7 @@ impl Display for Source {
             write!(f, "{alias} IN ")?;
         }
         match &self.values {
-            Values::Path(name, steps) => {
-                f.write_str(name)?;
-                join(f, "", steps, step)?;
-            }
+            Values::Path(name, steps) => write!(f, "{name}{}", joined("", steps, step))?,
             Values::Query(query) => write!(f, "({query})")?,
         }
         match self.alias.as_ref().filter(|_| !self.iterates) {
@@ -154,28 +143,19 @@ impl Display for Expr {
                     index => write!(f, "[{index}]"),
                 }
             }
-            Self::Array(all) => {
-                f.write_char('[')?;
-                list(f, all)?;
-                f.write_char(']')
-            }
+            Self::Array(all) => write!(f, "[{}]", list(all)),
             Self::Object(all) => {
-                f.write_char('{')?;
-                join(f, ", ", all, |f, (name, value)| {
+                let property = |f: &mut Formatter<'_>, (name, value): &(String, Self)| {
                     quoted(f, name)?;
                     write!(f, ": {value}")
-                })?;
-                f.write_char('}')
+                };
+                write!(f, "{{{}}}", joined(", ", all, property))
             }
             Self::Unary(operator, of) => write!(f, "({}{of})", operator.text()),
-            Self::Binary(operator, left, right) => {
-                write!(f, "({left} {} {right})", operator.text())
-            }
+            Self::Binary(operator, a, b) => write!(f, "({a} {} {b})", operator.text()),
             Self::Logical(operator, all) => {
                 let word = if *operator == Logical::And { " AND " } else { " OR " };
-                f.write_char('(')?;
-                join(f, word, all, |f, part| part.fmt(f))?;
-                f.write_char(')')
+                write!(f, "({})", joined(word, all, |f, part| part.fmt(f)))
             }
             Self::Conditional(parts) => {
                 let [condition, then, otherwise] = parts.as_ref();
@@ -184,27 +164,16 @@ impl Display for Expr {
             Self::Test(of, test, is_negated) => {
                 write!(f, "({of} {}", if *is_negated { "NOT " } else { "" })?;
                 match test.as_ref() {
-                    Test::In(all) => {
-                        f.write_str("IN (")?;
-                        list(f, all)?;
-                        f.write_char(')')?;
-                    }
+                    Test::In(all) => write!(f, "IN ({})", list(all))?,
                     Test::Between(from, to) => write!(f, "BETWEEN {from} AND {to}")?,
-                    Test::Like(pattern, escape) => {
-                        write!(f, "LIKE {pattern}")?;
-                        if let Some(escape) = escape {
-                            f.write_str(" ESCAPE ")?;
-                            quoted(f, escape)?;
-                        }
+                    Test::Like(pattern, None) => write!(f, "LIKE {pattern}")?,
+                    Test::Like(pattern, Some(escape)) => {
+                        write!(f, "LIKE {pattern} ESCAPE {}", from_fn(|f| quoted(f, escape)))?;
                     }
                 }
                 f.write_char(')')
             }
-            Self::Call(name, arguments) => {
-                write!(f, "{name}(")?;
-                list(f, arguments)?;
-                f.write_char(')')
-            }
+            Self::Call(name, arguments) => write!(f, "{name}({})", list(arguments)),
             Self::Query(quantifier, query) => write!(f, "{}({query})", quantifier.text()),
         }
     }

@@ -1,6 +1,6 @@
 //! The parser: words and symbols first, then clauses and expressions.
 
-use std::str::FromStr;
+use std::{fmt::Write as _, str::FromStr};
 
 use serde_json::{Number, Value};
 use winnow::{
@@ -25,36 +25,11 @@ const MAX_LEVELS: usize = 64;
 
 const MAX_OPERATORS: usize = 500;
 
-/// The words that are no names.
-const KEYWORDS: [&str; 28] = [
-    "AND",
-    "ARRAY",
-    "AS",
-    "ASC",
-    "BETWEEN",
-    "BY",
-    "DESC",
-    "DISTINCT",
-    "ESCAPE",
-    "EXISTS",
-    "FALSE",
-    "FROM",
-    "GROUP",
-    "IN",
-    "JOIN",
-    "LIKE",
-    "LIMIT",
-    "NOT",
-    "NULL",
-    "OFFSET",
-    "OR",
-    "ORDER",
-    "SELECT",
-    "TOP",
-    "TRUE",
-    "UNDEFINED",
-    "VALUE",
-    "WHERE",
+/// The words that are no names, besides `undefined`.
+const KEYWORDS: [&str; 27] = [
+    "AND", "ARRAY", "AS", "ASC", "BETWEEN", "BY", "DESC", "DISTINCT", "ESCAPE", "EXISTS", "FALSE",
+    "FROM", "GROUP", "IN", "JOIN", "LIKE", "LIMIT", "NOT", "NULL", "OFFSET", "OR", "ORDER",
+    "SELECT", "TOP", "TRUE", "VALUE", "WHERE",
 ];
 
 #[derive(Clone, Debug, PartialEq)]
@@ -131,7 +106,6 @@ pub fn locate(query: &str, name: &str) -> Option<std::ops::Range<usize>> {
     Some(begin..begin + token.text.len())
 }
 
-/// Returns where a part of a text begins in it.
 fn offset(text: &str, part: &str) -> usize {
     (part.as_ptr() as usize).saturating_sub(text.as_ptr() as usize)
 }
@@ -149,7 +123,7 @@ fn is_of_name(c: char) -> bool {
 }
 
 fn is_keyword(word: &str) -> bool {
-    KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(word))
+    KEYWORDS.iter().chain(&["UNDEFINED"]).any(|keyword| keyword.eq_ignore_ascii_case(word))
 }
 
 // The words and symbols.
@@ -198,45 +172,22 @@ fn number(text: &mut &str) -> Parsed<Number> {
 
 fn quoted(text: &mut &str) -> Parsed<String> {
     let quote = alt(('\'', '"')).parse_next(text)?;
-    let mut unquoted = String::new();
+    // The escapes are those of JSON, and one for the single quote.
+    let mut json = String::from('"');
     loop {
         match any.parse_next(text)? {
-            end if end == quote => return Ok(unquoted),
-            '\\' => {
-                let first = escaped(text)?;
-                let whole = match char::from_u32(first) {
-                    Some(c) => Some(c),
-                    // The second half of a character beyond 16 bits.
-                    None => char::decode_utf16(
-                        [first, preceded('\\', escaped).parse_next(text)?]
-                            .map(|half| u16::try_from(half).unwrap_or_default()),
-                    )
-                    .next()
-                    .and_then(std::result::Result::ok),
-                };
-                unquoted.push(whole.ok_or(EmptyError)?);
-            }
-            c => unquoted.push(c),
+            end if end == quote => break,
+            '\\' => match any.parse_next(text)? {
+                '\'' => json.push('\''),
+                escaped => json.extend(['\\', escaped]),
+            },
+            '"' => json.push_str("\\\""),
+            c if c < ' ' => write!(json, "\\u{:04x}", u32::from(c)).map_err(|_| EmptyError)?,
+            c => json.push(c),
         }
     }
-}
-
-fn escaped(text: &mut &str) -> Parsed<u32> {
-    Ok(u32::from(match any.parse_next(text)? {
-        c @ ('\'' | '"' | '\\' | '/') => c,
-        'b' => '\u{8}',
-        'f' => '\u{c}',
-        'n' => '\n',
-        'r' => '\r',
-        't' => '\t',
-        'u' => {
-            let digits = take_while(4..=4, |c: char| c.is_ascii_hexdigit());
-            return digits
-                .verify_map(|digits| u32::from_str_radix(digits, 16).ok())
-                .parse_next(text);
-        }
-        _ => return fail.parse_next(text),
-    }))
+    json.push('"');
+    serde_json::from_str(&json).map_err(|_| EmptyError)
 }
 
 // The parser's own steps.

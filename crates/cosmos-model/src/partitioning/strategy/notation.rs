@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use super::{KeyPart, KeyStrategy, StrategyError, class::KeyClass};
+use super::{KeyPart, KeyStrategy, StrategyError};
 use crate::partitioning::{path::PropertyPath, period::Granularity};
 
 impl FromStr for KeyStrategy {
@@ -13,23 +13,20 @@ impl FromStr for KeyStrategy {
         let mut rest = text;
         loop {
             let (path, after) = PropertyPath::read(rest.trim_start())?;
-            let (words, separator) = match after.find([',', '+', ';']) {
-                Some(end) => (&after[..end], Some(after.split_at(end).1)),
-                None => (after, None),
-            };
+            let (words, separator) = after.split_at(after.find([',', '+']).unwrap_or(after.len()));
             let part = part(path, words)?;
             if let Some(level) = levels.last_mut() {
                 level.push(part);
             }
-            let Some(separator) = separator else { return Self::new(levels) };
-            if separator.starts_with(',') {
-                levels.push(Vec::new());
+            match separator.split_at_checked(1) {
+                None => return Self::new(levels),
+                Some((separator, next)) => {
+                    if separator == "," {
+                        levels.push(Vec::new());
+                    }
+                    rest = next;
+                }
             }
-            if let Some(class) = separator.strip_prefix(';') {
-                let class = KeyClass::read(class, levels.clone())?;
-                return Ok(Self { class: Some(Box::new(class)), ..Self::new(levels)? });
-            }
-            rest = &separator[1..];
         }
     }
 }
@@ -48,7 +45,7 @@ fn part(path: PropertyPath, words: &str) -> Result<KeyPart, StrategyError> {
 
 impl fmt::Display for KeyStrategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n_level, level) in self.levels.iter().enumerate() {
+        for (n_level, level) in self.0.iter().enumerate() {
             for (n_part, part) in level.iter().enumerate() {
                 f.write_str(match (n_level, n_part) {
                     (0, 0) => "",
@@ -58,10 +55,7 @@ impl fmt::Display for KeyStrategy {
                 write!(f, "{part}")?;
             }
         }
-        match &self.class {
-            Some(class) => write!(f, "; {class}"),
-            None => Ok(()),
-        }
+        Ok(())
     }
 }
 

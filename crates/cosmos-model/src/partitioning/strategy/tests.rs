@@ -1,12 +1,7 @@
 //! Strategies as stories, and the agreement of an item's key with the keys that a filter visits.
 
-use std::collections::HashSet;
-
 use proptest::{prelude::*, sample::select};
 use serde_json::json;
-use time::{
-    Date, Duration, Month, OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339,
-};
 
 use super::*;
 use crate::partitioning::filter::Filter;
@@ -118,46 +113,6 @@ fn texts_that_are_no_strategy_are_refused_with_a_remedy() {
     }
     assert_eq!(KeyStrategy::new(vec![]), Err(StrategyError::Levels(0)));
     assert_eq!(KeyStrategy::new(vec![vec![]]), Err(StrategyError::NoParts));
-    assert!(error("/a; by day where /a is b").contains("exactly one"));
-    assert!(error("/a by day+/b by month; by year where /c is d").contains("exactly one"));
-    assert!(error("/a by month; by day where a is b").contains("is not a path"));
-    let by_day = "by day| by day where /a is| by day where /a is b or| by day where /a is b since|\
-                  by day where /a is b since soon|by day where /a is b c|day where /a is b|by day where /a is \"b|";
-    for class in by_day.split('|') {
-        let remedy = "; by day where /deviceId is a or b since 2026-10-01";
-        assert!(error(&format!("/a by month;{class}")).contains(remedy), "{class}");
-    }
-}
-
-/// The guide's devices: above 1,000 readings a day by day, the others by month; `d1` became frequent.
-#[test]
-fn a_device_that_became_frequent_keeps_its_old_keys() {
-    let readings = "/deviceId+/at by month; by day where /deviceId is d1 since 2026-11-20";
-    for (device, at, expected) in [
-        ("d1", "2026-11-19T23:59:59.999Z", r#"["d1_2026-11"]"#),
-        ("d1", "2026-11-20", r#"["d1_2026-11-20"]"#),
-        ("d2", "2026-11-20", r#"["d2_2026-11"]"#),
-    ] {
-        assert_eq!(key(readings, &json!({"deviceId": device, "at": at})), expected);
-    }
-    let time = json!({"from": "2026-10-30", "to": "2026-11-22"});
-    assert_eq!(
-        visited(readings, json!({"/deviceId": "d1", "/at": time})),
-        [r#"["d1_2026-10"]"#, r#"["d1_2026-11"]"#, r#"["d1_2026-11-20"]"#, r#"["d1_2026-11-21"]"#]
-    );
-    assert_eq!(
-        visited(readings, json!({"/deviceId": ["d1", "d2"], "/at": "2026-11-20"})),
-        [r#"["d1_2026-11-20"]"#, r#"["d2_2026-11"]"#]
-    );
-    // A filter without the device visits all partitions, as without a class.
-    assert_eq!(visited(readings, json!({"/at": "2026-11-20"})), ["all"]);
-}
-
-#[test]
-fn spaces_and_one_bucket_are_read_too() {
-    let written = |text: &str| strategy(text).to_string();
-    assert_eq!(written(" /tenantId , /date  by month "), "/tenantId,/date by month");
-    assert_eq!(written(r#"/"a,b" by day + /c in 1 bucket"#), r#"/"a,b" by day+/c in 1 buckets"#);
 }
 
 /// The properties of the random items. Only `at` may be a time.
@@ -186,27 +141,6 @@ fn any_value() -> impl Strategy<Value = Value> {
 /// Returns a day around a new year with a week 53.
 fn any_day() -> impl Strategy<Value = i64> {
     -40..40_i64
-}
-
-/// Returns a range of up to 400 days, often an empty one or one of a millisecond: most near the end of a year or a
-/// leap day.
-fn any_range() -> impl Strategy<Value = (OffsetDateTime, OffsetDateTime)> {
-    let near = |month| {
-        let days = -4 * 86_400_000..4 * 86_400_000_i64;
-        (1601..2400_i32, days).prop_map(move |(year, ms)| {
-            let first = Date::from_calendar_date(year, month, 1).unwrap();
-            first.midnight().assume_utc() + Duration::milliseconds(ms)
-        })
-    };
-    let anywhere = (0..4_102_444_800_000_i64)
-        .prop_map(|ms| OffsetDateTime::UNIX_EPOCH + Duration::milliseconds(ms));
-    let from = prop_oneof![near(Month::January), near(Month::March), anywhere];
-    let length = prop_oneof![0..2_i64, 0..10 * 86_400_000_i64, 0..400 * 86_400_000_i64];
-    (from, length).prop_map(|(from, ms)| (from, from + Duration::milliseconds(ms)))
-}
-
-fn text(at: OffsetDateTime) -> String {
-    at.format(&Rfc3339).unwrap()
 }
 
 fn date(day: i64) -> String {
@@ -252,50 +186,6 @@ proptest! {
                 prop_assert!(visits, "{strategy} visits {visit:?}, not {key}");
             }
         }
-    }
-
-    /// Each matching item is in a partition that is visited, and each of these holds a matching item: also of
-    /// devices in a class, some of them since a day within the time.
-    #[test]
-    fn a_range_visits_exactly_the_partitions_that_hold_matching_items(
-        (from, to) in any_range(),
-        granularity in select(&Granularity::ALL),
-        class in prop::option::of((select(&[Granularity::Day, Granularity::Month]), -20..420_i64)),
-        devices in prop::collection::hash_set(
-            prop_oneof![select(&["ever", "since", "a b_c"]).prop_map(str::to_owned), any::<String>()], 0..4,
-        ),
-        n_buckets in 1..3_u32,
-        (hours, minutes) in select(&[(0, 0), (5, 45), (-9, -30)]),
-    ) {
-        let mut members = String::new();
-        let mut granularities = vec![granularity];
-        let mut moments = vec![from, to - Duration::MILLISECOND];
-        if let Some((of_class, days)) = class {
-            let start = (from + Duration::days(days)).date().midnight().assume_utc();
-            let is = format!("ever or \"since\" since {0} or \"a b_c\" since {0}", start.date());
-            members = format!("; by {of_class} where /device is {is}");
-            granularities.push(of_class);
-            moments.extend([start, start - Duration::MILLISECOND]);
-        }
-        for period in granularities.iter().flat_map(|granularity| granularity.periods(from..to)) {
-            moments.extend([period.start(), period.end() - Duration::MILLISECOND]);
-        }
-        let notation = format!("/device+/at by {granularity}+/n in {n_buckets} buckets{members}");
-        let strategy = strategy(&notation);
-        let mut held = HashSet::new();
-        for at in moments.into_iter().filter(|at| (from..to).contains(at)) {
-            // Items write a moment in any offset.
-            let at = text(at.to_offset(UtcOffset::from_hms(hours, minutes, 0).unwrap()));
-            for (device, n) in devices.iter().flat_map(|device| (0..10).map(move |n| (device, n))) {
-                held.insert(strategy.key(&json!({"device": device, "at": at, "n": n})).unwrap());
-            }
-        }
-        let time = json!({"from": text(from), "to": text(to)});
-        let visit = strategy.visit(&filter(json!({"/device": devices, "/at": time})));
-        let FilterVisit::Partitions(visited) = visit else { panic!("nothing is open: {visit:?}") };
-        prop_assert_eq!(visited.len(), visited.iter().collect::<HashSet<_>>().len(), "each once");
-        prop_assert_eq!(visited.into_iter().collect::<HashSet<_>>(), held);
-        prop_assert_eq!(strategy.to_string().parse(), Ok(strategy));
     }
 
     #[test]

@@ -30,24 +30,16 @@ pub enum FilterVisit {
 impl KeyStrategy {
     /// Returns the logical partitions that hold all items which match `filter`.
     pub fn visit(&self, filter: &Filter) -> FilterVisit {
-        match &self.class {
-            Some(class) => class.visit(&self.levels, filter),
-            None => visit(&self.levels, filter),
+        let mut keys = vec![Key::default()];
+        for (n_levels, level) in self.0.iter().enumerate() {
+            match values(level, filter, MAX_VISITED_KEYS / keys.len().max(1)) {
+                Some(values) => keys = each_with_each(&keys, &values, Key::with),
+                None if n_levels == 0 => return FilterVisit::All,
+                None => return FilterVisit::Prefixes(keys),
+            }
         }
+        FilterVisit::Partitions(keys)
     }
-}
-
-/// Returns the logical partitions that hold all items which match `filter` and have keys of these levels.
-pub(super) fn visit(levels: &[Vec<KeyPart>], filter: &Filter) -> FilterVisit {
-    let mut keys = vec![Key::default()];
-    for (n_levels, level) in levels.iter().enumerate() {
-        match values(level, filter, MAX_VISITED_KEYS / keys.len().max(1)) {
-            Some(values) => keys = each_with_each(&keys, &values, Key::with),
-            None if n_levels == 0 => return FilterVisit::All,
-            None => return FilterVisit::Prefixes(keys),
-        }
-    }
-    FilterVisit::Partitions(keys)
 }
 
 /// Returns the values that the level of a matching item can have, or `None` when the level is open: they are
@@ -105,9 +97,7 @@ fn periods(granularity: Granularity, range: &ValueRange) -> Option<Periods> {
     Some(granularity.periods(moment(range.from.as_ref()?)?..moment(range.to.as_ref()?)?))
 }
 
-pub(super) fn each_once<T: Clone + Eq + std::hash::Hash>(
-    values: impl IntoIterator<Item = T>,
-) -> Vec<T> {
+fn each_once<T: Clone + Eq + std::hash::Hash>(values: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut seen = HashSet::new();
     values.into_iter().filter(|value| seen.insert(value.clone())).collect()
 }
