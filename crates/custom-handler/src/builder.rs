@@ -17,7 +17,6 @@ use crate::trigger::{Trigger, TriggerHandler};
 pub struct CustomHandler {
     http: Router,
     http_names: Vec<String>,
-    /// True if one of them is a page.
     has_page: bool,
     triggers: Vec<(String, Trigger)>,
     first_error: Option<RegistrationError>,
@@ -29,32 +28,29 @@ impl CustomHandler {
         Self::default()
     }
 
-    /// Sets the HTTP functions, under the paths that callers use (`/api/...`).
-    ///
-    /// Needs `"enableProxyingHttpRequest": true` in `host.json`. Requests and responses pass
-    /// unchanged and without a limit to their bodies; each is handled in a tracing span that has
-    /// the `invocation.id`. A second call replaces the router of the first.
+    /// Sets the HTTP functions, under the paths that callers use (`/api/...`). They need
+    /// `"enableProxyingHttpRequest": true` in `host.json`. Requests and answers pass unchanged and without a limit to
+    /// their bodies.
     pub fn http(mut self, router: Router) -> Self {
         self.http = router;
         self
     }
 
-    /// Adds the names of the HTTP functions, each with its route.
-    ///
-    /// A route outside [`ROUTE_PREFIX`] is an error when the app is built: a caller could start a
-    /// trigger through it. A host that calls one of these functions like a trigger is too old for
-    /// `enableProxyingHttpRequest`: the answer and the log say so.
+    /// Adds the names of the HTTP functions, each with its route. One outside [`ROUTE_PREFIX`] is an error: a caller
+    /// could start a trigger through it.
     pub fn http_functions<'a>(
         mut self,
         functions: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Self {
         for (name, route) in functions {
-            let is_below = route.starts_with(ROUTE_PREFIX);
-            let outside = || {
-                let (name, route) = (name.to_owned(), route.to_owned());
-                Err(RegistrationError::RouteOutsidePrefix { name, route })
+            let checked = if route.starts_with(ROUTE_PREFIX) {
+                self.check_name(name)
+            } else {
+                Err(RegistrationError(format!(
+                    "the route `{route}` of `{name}` is not below `{ROUTE_PREFIX}`: the Functions host starts \
+                     a trigger with `POST /<name>`, so no caller may reach such a path"
+                )))
             };
-            let checked = if is_below { self.check_name(name) } else { outside() };
             if self.accepts(checked) {
                 self.http_names.push(name.to_owned());
             }
@@ -62,12 +58,8 @@ impl CustomHandler {
         self
     }
 
-    /// Adds the names of the HTTP functions that answer `GET` with the files of a web page. Their routes may lie
-    /// outside [`ROUTE_PREFIX`], also at `/`: the host starts a trigger with a `POST`, so their `function.json`
-    /// may have no methods but `get` and `head`.
-    ///
-    /// From then on the host's readiness probe, a `GET /` that came through no proxy, gets its own answer and
-    /// not the page.
+    /// Adds the names of the functions that answer `GET` with the files of a web page, also at `/`: the host starts a
+    /// trigger with a `POST`, so they may have no methods but `get` and `head`. The host's probe gets its own answer.
     pub fn page_functions<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         for name in names {
             self.has_page = true;
@@ -78,12 +70,9 @@ impl CustomHandler {
         self
     }
 
-    /// Adds a function that a trigger starts: the host calls `POST /<name>`.
-    ///
-    /// The name is that of the function's folder, in the same case. The handler is an async
-    /// function or closure with up to four extractors ([`FromInvocation`](crate::FromInvocation))
-    /// that returns any [`IntoOutcome`](crate::IntoOutcome). It is dropped when the host closes the
-    /// connection, so it may be stopped at any `.await` and run again.
+    /// Adds a function that a trigger starts: the host calls `POST /<name>`. The handler takes up to four arguments
+    /// ([`FromInvocation`](crate::FromInvocation)) and returns any [`IntoOutcome`](crate::IntoOutcome). It is dropped
+    /// when the host closes the connection, so it may be stopped at any `.await` and run again.
     pub fn trigger<H, Args>(mut self, name: impl Into<String>, handler: H) -> Self
     where
         H: TriggerHandler<Args>,
@@ -96,16 +85,12 @@ impl CustomHandler {
         self
     }
 
-    /// Returns the names of the registered triggers, in the order of registration: for a test that
-    /// compares them with the folders of the `function.json` files.
+    /// Returns the names of the triggers, for a test that compares them with the folders of the functions.
     pub fn trigger_names(&self) -> Vec<&str> {
         self.triggers.iter().map(|(name, _)| name.as_str()).collect()
     }
 
     /// Returns the whole app as one router, for tests in process.
-    ///
-    /// # Errors
-    /// When a function was registered under a bad or a taken name, or a bad route.
     pub fn into_router(self) -> Result<Router, RegistrationError> {
         let Self { http, http_names, has_page, triggers, first_error } = self;
         match first_error {
@@ -114,22 +99,14 @@ impl CustomHandler {
         }
     }
 
-    /// Serves on `127.0.0.1` and the port in `FUNCTIONS_CUSTOMHANDLER_PORT` until Ctrl-C or
-    /// SIGTERM. Port 0 takes a free port, which the log names. The process should end with
-    /// [`Shutdown::exit_code`], which tells the host whether to start it again.
-    ///
-    /// # Errors
-    /// When the variable is missing or holds no port, the port is in use, or a function was
-    /// registered under a bad name.
+    /// Serves on `127.0.0.1` and the port in `FUNCTIONS_CUSTOMHANDLER_PORT` until Ctrl-C or SIGTERM. Port 0 takes a
+    /// free port, which the log names. The process should end with [`Shutdown::exit_code`].
     pub async fn serve(self) -> Result<Shutdown, ServeError> {
         serve::serve(self.into_router()?).await
     }
 
     /// Serves on the caller's listener until `shutdown` is ready; then requests in flight have
     /// [`SHUTDOWN_GRACE`](crate::SHUTDOWN_GRACE) to end.
-    ///
-    /// # Errors
-    /// When a function was registered under a bad name, or the listener fails.
     pub async fn serve_on(
         self,
         listener: TcpListener,
@@ -143,44 +120,27 @@ impl CustomHandler {
     }
 
     fn check_name(&self, name: &str) -> Result<(), RegistrationError> {
-        if !is_function_name(name) {
-            return Err(RegistrationError::InvalidName(name.to_owned()));
-        }
         let triggers = self.triggers.iter().map(|(name, _)| name);
-        if triggers.chain(&self.http_names).any(|known| known.eq_ignore_ascii_case(name)) {
-            return Err(RegistrationError::DuplicateName(name.to_owned()));
-        }
-        Ok(())
+        let error = if !is_function_name(name) {
+            format!(
+                "`{name}` cannot be the name of a function: use a letter and up to 127 more letters, digits, \
+                 `_` or `-`, and not `host`"
+            )
+        } else if triggers.chain(&self.http_names).any(|known| known.eq_ignore_ascii_case(name)) {
+            format!(
+                "a function named `{name}` is registered twice: give each function a name of its own"
+            )
+        } else {
+            return Ok(());
+        };
+        Err(RegistrationError(error))
     }
 }
 
-/// The error of a function with a name or a route that it cannot have.
-///
-/// The builder keeps the first error and returns it when the app is served or turned into a router.
+/// The first function with a name or a route that it cannot have: a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RegistrationError {
-    /// The name cannot be the name of a folder with a `function.json`.
-    #[error(
-        "`{0}` cannot be the name of a function: use a letter and up to 127 more letters, digits, \
-         `_` or `-`, and not `host`"
-    )]
-    InvalidName(String),
-    /// The name is taken. For the host, upper and lower case are the same.
-    #[error("a function named `{0}` is registered twice: give each function a name of its own")]
-    DuplicateName(String),
-    /// The route of an HTTP function does not lie below [`ROUTE_PREFIX`].
-    #[error(
-        "the route `{route}` of `{name}` is not below `{ROUTE_PREFIX}`: the Functions host starts a \
-         trigger with `POST /<name>`, so no caller may reach such a path"
-    )]
-    RouteOutsidePrefix {
-        /// The function.
-        name: String,
-        /// Its route.
-        route: String,
-    },
-}
+#[error("{0}")]
+pub struct RegistrationError(String);
 
 /// The prefix of the routes of HTTP functions, unless `host.json` has another.
 pub const ROUTE_PREFIX: &str = "/api/";

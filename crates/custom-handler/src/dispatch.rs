@@ -19,16 +19,13 @@ use crate::{TraceContext, early, invocation, invoke, logs};
 struct DispatchApp {
     http: Router,
     http_names: HashSet<String>,
-    /// True if the HTTP functions have a page at `/`.
     has_page: bool,
     triggers: HashMap<String, Trigger>,
-    /// The names of all functions, separated by commas; `None` when the HTTP functions have not
-    /// been named.
+    /// None if the HTTP functions have not been named.
     functions: Option<HeaderValue>,
 }
 
-/// The header with the functions of this app, for a host on a developer's machine that compares them with
-/// its folders.
+/// For a host on a developer's machine, which compares the functions of this app with its folders.
 const FUNCTIONS_HEADER: HeaderName = HeaderName::from_static("x-custom-handler-functions");
 
 pub(crate) fn router(
@@ -101,20 +98,16 @@ fn is_probe(request: &Request) -> bool {
     matches!(*request.method(), Method::GET | Method::HEAD) && request.uri().path() == "/"
 }
 
-/// Returns the name in `POST /<name>`, by which the host starts a function that is not an HTTP function.
 fn called_function(request: &Request) -> Option<&str> {
     let name = request.uri().path().strip_prefix('/')?;
     (request.method() == Method::POST && is_function_name(name)).then_some(name)
 }
 
-/// Returns true for a request from outside. The host's proxy sets this header on every request, and the host's
-/// own invocations never have it: with it a caller would start the trigger.
+/// The host's proxy sets this header on every request, and the host's own invocations never have it.
 fn came_through_the_proxy(request: &Request) -> bool {
     request.headers().contains_key("x-forwarded-for")
 }
 
-/// Returns the answer to an older host, which does not know `enableProxyingHttpRequest` and calls an HTTP
-/// function like a trigger.
 fn host_too_old(name: &str) -> Response {
     const REASON: &str = "The Functions host called an HTTP function as it calls a trigger: it is too \
                           old for `enableProxyingHttpRequest`. Use host 4.1041 or newer, or Core \
@@ -123,8 +116,7 @@ fn host_too_old(name: &str) -> Response {
     (StatusCode::NOT_IMPLEMENTED, format!("{REASON}\n")).into_response()
 }
 
-/// Returns the answer to a call of an unregistered function. An app's fallback may answer 200 (a page for every
-/// path), which the host would take for a success of the function, and an empty 200 would block the host.
+/// A fallback may answer 200 (a page for every path), which the host would take for a success of the function.
 fn unknown_function(name: &str, fallback: Response) -> Response {
     let reason = format!(
         "No trigger named `{name}` is registered: register it with `CustomHandler::trigger`, or \
@@ -138,7 +130,6 @@ fn unknown_function(name: &str, fallback: Response) -> Response {
     }
 }
 
-/// The flag in the extensions of a response of a route, not of the router's fallback.
 #[derive(Clone, Copy)]
 struct MatchedRoute;
 

@@ -1,15 +1,10 @@
 //! Answers that are ready before the request's body was read.
 //!
-//! The Functions host sends the whole body before it reads the answer. When this side answers early
-//! and closes the connection, the host cannot write on, and its caller gets a 500 instead of the 404,
-//! 405, 413 or 415. So the rest of the body is read and discarded first:
-//!
-//! 1. The handler borrows the body. Dropped before its end, the body comes back.
-//! 2. A returned body is read to its end, and only then is the answer sent.
-//! 3. Reading ends after [`MAX_DISCARDED_BYTES`], or [`MAX_DISCARD_TIME`] after the begin of the request. Then the
-//!    answer is sent, and the connection is closed: a caller cannot hold it for longer.
-//!
-//! A handler that keeps the body, to read it while it answers, has to read it to its end itself.
+//! The Functions host sends the whole body before it reads the answer. When this side answers early and closes
+//! the connection, the caller gets a 500 instead of the 404, 405, 413 or 415. So the handler borrows the body.
+//! Dropped before its end, the body comes back, and is read to its end before the answer is sent. Reading ends
+//! after [`MAX_DISCARDED_BYTES`], or [`MAX_DISCARD_TIME`] after the begin of the request. Then the connection is
+//! closed.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -24,15 +19,12 @@ use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use tokio::time::Instant;
 
-/// The bytes that are read and discarded: 256 MiB. The host takes bodies of up to 100 MB, or 210 MB on
-/// the newer plans, so no body from it is larger.
+/// The host takes bodies of up to 100 MB, or 210 MB on the newer plans.
 const MAX_DISCARDED_BYTES: u64 = 256 * 1024 * 1024;
 
-/// The time from the begin of a request in which its rest is read. A caller on a slow line sends a few megabytes
-/// in that time, and the answer's memory is held for as long.
+/// The time from the begin of a request: a caller on a slow line sends a few megabytes in it.
 pub(crate) const MAX_DISCARD_TIME: Duration = Duration::from_secs(30);
 
-/// Answers a request with `answer`, and reads the rest of its body, until `end`, before the answer is sent.
 pub(crate) async fn answer<F>(
     request: Request,
     end: Instant,

@@ -14,18 +14,13 @@ use crate::trace::TraceContext;
 /// One invocation of a function by its trigger, as the host sent it.
 #[derive(Clone)]
 pub struct Invocation<'a> {
-    function: &'a str,
     id: Option<&'a str>,
     trace: Option<&'a TraceContext>,
     data: BTreeMap<String, &'a RawValue>,
-    metadata: BTreeMap<String, &'a RawValue>,
 }
 
-/// An argument of a trigger's handler.
-///
-/// Implement it to read other triggers' data: see [`Invocation::only_data`] and [`decode`].
-///
-/// [`decode`]: Invocation::decode
+/// An argument of a trigger's handler: implement it to read other triggers' data, by [`Invocation::only_data`] and
+/// [`Invocation::decode`].
 pub trait FromInvocation: Sized {
     /// Takes the argument from the invocation. An error fails the invocation with status 400.
     fn from_invocation(invocation: &Invocation<'_>) -> Result<Self, InvocationError>;
@@ -47,13 +42,10 @@ pub struct InvocationError(String);
 struct InvocationEnvelope<'a> {
     #[serde(borrow)]
     data: Option<BTreeMap<String, &'a RawValue>>,
-    #[serde(borrow)]
-    metadata: Option<BTreeMap<String, &'a RawValue>>,
 }
 
 impl<'a> Invocation<'a> {
     pub(crate) fn parse(
-        function: &'a str,
         id: Option<&'a str>,
         trace: Option<&'a TraceContext>,
         body: &'a [u8],
@@ -64,14 +56,7 @@ impl<'a> Invocation<'a> {
         }
         let envelope: InvocationEnvelope<'a> = serde_json::from_slice(body)
             .map_err(|error| InvocationError::json("the body", &error))?;
-        let data = envelope.data.unwrap_or_default();
-        let metadata = envelope.metadata.unwrap_or_default();
-        Ok(Self { function, id, trace, data, metadata })
-    }
-
-    /// Returns the name of the function.
-    pub fn function(&self) -> &str {
-        self.function
+        Ok(Self { id, trace, data: envelope.data.unwrap_or_default() })
     }
 
     /// Returns the id of the invocation, from the host. A retry has the same id.
@@ -90,9 +75,6 @@ impl<'a> Invocation<'a> {
     }
 
     /// Returns the data of the only binding. Its name does not matter.
-    ///
-    /// # Errors
-    /// When the invocation has none, or several.
     pub fn only_data(&self) -> Result<&RawValue, InvocationError> {
         let mut values = self.data.values();
         match (values.next(), values.next()) {
@@ -104,16 +86,8 @@ impl<'a> Invocation<'a> {
         }
     }
 
-    /// Returns a part of `Metadata`, such as `sys`, as the host encoded it.
-    pub fn metadata(&self, name: &str) -> Option<&RawValue> {
-        self.metadata.get(name).copied()
-    }
-
-    /// Parses a part of the invocation, which the host has encoded twice (JSON in a JSON string in a JSON
-    /// string), once or not at all. Messages call it `what`.
-    ///
-    /// # Errors
-    /// When it is not JSON, or not that of a `T`.
+    /// Parses a part of the invocation, which the host has encoded twice (JSON in a JSON string in a JSON string),
+    /// once or not at all. Messages call it `what`.
     pub fn decode<T: DeserializeOwned>(what: &str, value: &RawValue) -> Result<T, InvocationError> {
         let mut text = Cow::Borrowed(value.get());
         for _ in 0..MAX_ENCODINGS {
@@ -128,19 +102,16 @@ impl<'a> Invocation<'a> {
     }
 }
 
-/// The encodings around a value: the Cosmos DB trigger passes its batch as text, and the host encodes it twice as
-/// JSON.
+/// The Cosmos DB trigger passes its batch as text, and the host encodes it twice as JSON.
 const MAX_ENCODINGS: usize = 2;
 
 impl InvocationError {
-    /// Creates an error with a message of one sentence. The message is logged, so it has no content of the
-    /// invocation.
+    /// Creates an error with a message of one sentence, for the log: without content of the invocation.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
 
-    /// Creates an error with the kind and the position of a JSON error, since the text of `serde_json` quotes the
-    /// value.
+    /// Names the kind and the position of a JSON error: the text of `serde_json` quotes the value.
     fn json(what: &str, error: &serde_json::Error) -> Self {
         let problem = match error.classify() {
             Category::Data => "does not have the expected form",

@@ -25,7 +25,6 @@ use crate::trigger::Trigger;
 const DONE_HEADER: HeaderName = HeaderName::from_static("x-custom-handler-done");
 const CHARGE_HEADER: HeaderName = HeaderName::from_static("x-ms-request-charge");
 
-/// The status and the reason of an invocation that failed.
 struct InvocationFailure(StatusCode, String);
 
 pub(crate) async fn invoke(name: &str, trigger: &Trigger, request: Request) -> Response {
@@ -35,7 +34,7 @@ pub(crate) async fn invoke(name: &str, trigger: &Trigger, request: Request) -> R
     let span = logs::invocation_span(name, id, trace.as_ref());
     async {
         let started = Instant::now();
-        let result = catch(run(name, trigger, id, trace.as_ref(), body)).await;
+        let result = catch(run(trigger, id, trace.as_ref(), body)).await;
         let result = result.unwrap_or_else(|panic| {
             Err(InvocationFailure::internal(format!("the handler panicked: {panic}")))
         });
@@ -57,7 +56,6 @@ pub(crate) async fn invoke(name: &str, trigger: &Trigger, request: Request) -> R
 }
 
 async fn run(
-    name: &str,
     trigger: &Trigger,
     id: Option<&str>,
     trace: Option<&TraceContext>,
@@ -66,19 +64,17 @@ async fn run(
     let running = {
         let body = read_body(body).await?;
         // The handler runs with its own arguments, so the body's memory is freed before.
-        trigger(&Invocation::parse(name, id, trace, &body)?)?
+        trigger(&Invocation::parse(id, trace, &body)?)?
     };
     running.await.map_err(InvocationFailure::internal)
 }
 
-/// Returns the answer of an outcome. That of a success is always a whole JSON object: the host waits without end
-/// on a 2xx that is empty or `null`.
+/// A success is always a whole JSON object: the host waits without end on a 2xx that is empty or `null`.
 fn answer(outcome: InvocationOutcome) -> Response {
     if let Some(reason) = outcome.refused {
         return (StatusCode::SERVICE_UNAVAILABLE, format!("{reason}\n")).into_response();
     }
-    let (outputs, return_value) = (outcome.outputs, outcome.return_value);
-    let body = json!({ "Outputs": outputs, "Logs": [], "ReturnValue": return_value });
+    let body = json!({ "Outputs": outcome.outputs, "Logs": [], "ReturnValue": null });
     let mut response = Json(body).into_response();
     if let Some(done) = outcome.done.and_then(|done| HeaderValue::try_from(done).ok()) {
         response.headers_mut().insert(DONE_HEADER, done);
@@ -102,9 +98,7 @@ impl From<InvocationError> for InvocationFailure {
     }
 }
 
-/// Runs the future in place, so that it keeps its span and ends when the caller closes the connection. A
-/// panic becomes an error with the panic's message, after the panic hook has run. No broken state is seen: the
-/// future is dropped without another poll.
+/// Runs the future in place, so that it keeps its span. After a panic it is not polled again.
 pub(crate) async fn catch<F: Future>(future: F) -> Result<F::Output, String> {
     let caught = AssertUnwindSafe(future).catch_unwind().await;
     caught.map_err(|payload| message(payload.as_ref()))
@@ -116,10 +110,8 @@ fn message(payload: &(dyn Any + Send)) -> String {
     text.unwrap_or("a panic without a message").to_owned()
 }
 
-/// The largest body of a trigger's invocation: 128 MiB. HTTP functions have no limit here.
-///
-/// A page of the change feed is about 4 MB; encoding it twice can grow a text made of quotes and
-/// backslashes fourfold, and one made of control characters more.
+/// The largest body of a trigger's invocation. A page of the change feed is about 4 MB; encoding it twice can grow a
+/// text of quotes, backslashes or control characters fourfold and more.
 pub const MAX_BODY_BYTES: usize = 128 * 1024 * 1024;
 
 async fn read_body(body: Body) -> Result<Bytes, InvocationFailure> {

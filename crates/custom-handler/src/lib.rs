@@ -16,7 +16,7 @@ mod trace;
 
 pub mod logs;
 
-pub use arguments::{Document, Documents, InvocationId, RetryContext, ScheduleStatus, TimerInfo};
+pub use arguments::{Document, Documents, InvocationId, TimerInfo};
 pub use builder::{CustomHandler, ROUTE_PREFIX, RegistrationError, is_function_name};
 pub use invocation::{FromInvocation, Invocation, InvocationError};
 pub use invoke::MAX_BODY_BYTES;

@@ -6,12 +6,6 @@ use serde_json::{Map, Value};
 
 /// The outcome of an invocation: the values for the output bindings.
 ///
-/// ```
-/// use custom_handler::InvocationOutcome;
-///
-/// let outcome = InvocationOutcome::new().output("message", "a text for the queue").return_value(true);
-/// ```
-///
 /// **Beware of base64:** the host decodes an output string silently when it happens to be valid
 /// base64, so `"abcd"` arrives as three bytes. Put such a string into an object, or encode it as
 /// base64 yourself: the host undoes exactly that.
@@ -19,10 +13,7 @@ use serde_json::{Map, Value};
 pub struct InvocationOutcome {
     /// The values of the output bindings, by their names in `function.json`.
     pub outputs: Map<String, Value>,
-    /// The value of the output binding named `$return`; null without one.
-    pub return_value: Value,
-    /// A summary in a few words of ASCII, for the console of a host on a developer's machine; empty when the
-    /// function did nothing. The Functions host does not read it.
+    /// A few words of ASCII for the console of a host on a developer's machine; the Functions host does not read it.
     pub done: Option<String>,
     /// The request units that the function has cost in a store, for the console as well.
     pub request_units: Option<f64>,
@@ -30,9 +21,8 @@ pub struct InvocationOutcome {
     pub refused: Option<String>,
 }
 
-/// A result of a handler: `()`, an [`InvocationOutcome`], or a `Result` of either with an error that
-/// implements `Display`. An error fails the invocation with status 500; its text, in the alternate form
-/// (`{:#}`, with its causes when it is an `anyhow::Error`), goes to the log.
+/// A result of a handler: `()`, an [`InvocationOutcome`], or a `Result` of either. An error fails the invocation with
+/// status 500; its text, in the alternate form (`{:#}`, with causes), goes to the log.
 pub trait IntoOutcome {
     /// Converts into the outcome, or into the text of the error.
     fn into_outcome(self) -> Result<InvocationOutcome, String>;
@@ -44,9 +34,8 @@ impl InvocationOutcome {
         Self::default()
     }
 
-    /// Creates the outcome of an invocation that the function refuses for now, such as a batch of changes while
-    /// an operator has paused it. The invocation fails with status 503, so a host with a retry policy invokes the
-    /// function again. Unlike an error it writes no error line: the function says by itself what it refuses.
+    /// Creates the outcome of an invocation that the function refuses for now, such as a batch while it is paused: a
+    /// 503 without an error line, and a host with a retry policy invokes it again.
     pub fn refused(reason: impl Into<String>) -> Self {
         Self { refused: Some(reason.into()), ..Self::default() }
     }
@@ -55,13 +44,6 @@ impl InvocationOutcome {
     #[must_use]
     pub fn output(mut self, binding: impl Into<String>, value: impl Into<Value>) -> Self {
         self.outputs.insert(binding.into(), value.into());
-        self
-    }
-
-    /// Sets the value of the output binding named `$return`.
-    #[must_use]
-    pub fn return_value(mut self, value: impl Into<Value>) -> Self {
-        self.return_value = value.into();
         self
     }
 }

@@ -1,6 +1,6 @@
 //! The server: a port from the host, a listener, and an end.
 
-use std::env::{self, VarError};
+use std::env;
 use std::future::Future;
 use std::io;
 use std::net::Ipv4Addr;
@@ -16,27 +16,16 @@ use crate::builder::RegistrationError;
 /// The environment variable in which the Functions host names the port.
 pub const PORT_VARIABLE: &str = "FUNCTIONS_CUSTOMHANDLER_PORT";
 
-/// The time for requests in flight to end after the shutdown signal.
-///
-/// The Functions host itself kills the process without a signal, so this time is for developers and tests.
+/// The time for requests in flight to end after the signal, for developers: the Functions host kills the process.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
 /// The error of an app that cannot be served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The process was not started by a Functions host.
-    #[error(
-        "the environment variable {PORT_VARIABLE} is not set: start this program with the \
-         Functions host (`func start`), or set the variable to a port"
-    )]
-    PortMissing,
-    /// The variable does not hold a port.
-    #[error(
-        "the environment variable {PORT_VARIABLE} is `{0}`, which is not a port: set it to a \
-         number from 0 to 65535"
-    )]
-    PortInvalid(String),
+    /// The variable is missing, since no Functions host has started the process, or holds no port.
+    #[error("{0}")]
+    Port(String),
     /// The port cannot be listened on.
     #[error("cannot listen on 127.0.0.1:{port}: {source}")]
     Bind {
@@ -64,12 +53,8 @@ pub enum Shutdown {
 }
 
 impl Shutdown {
-    /// Returns the status with which the process should end.
-    ///
-    /// - Ctrl-C: 0. The host starts no new handler while it ends.
-    /// - SIGTERM: 200, which asks the host for a new handler. The host does not count it as a crash, of which
-    ///   the third stops the host. After 0 the host would start no new handler, and answer every request with
-    ///   500 from then on.
+    /// Returns the status with which the process should end: 0 after Ctrl-C, and 200 after SIGTERM, which asks the
+    /// host for a new handler and is no crash. After 0 the host would answer every request with 500 from then on.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Interrupted => 0,
@@ -134,15 +119,21 @@ pub(crate) async fn serve_on(
 }
 
 fn port() -> Result<u16, ServeError> {
-    let text = match env::var(PORT_VARIABLE) {
-        Ok(text) => text,
-        Err(VarError::NotPresent) => return Err(ServeError::PortMissing),
-        Err(VarError::NotUnicode(text)) => text.to_string_lossy().into_owned(),
+    let Some(text) = env::var_os(PORT_VARIABLE) else {
+        return Err(ServeError::Port(format!(
+            "the environment variable {PORT_VARIABLE} is not set: start this program with the Functions host \
+             (`func start`), or set the variable to a port"
+        )));
     };
-    text.trim().parse().map_err(|_| ServeError::PortInvalid(text))
+    let text = text.to_string_lossy();
+    text.trim().parse().map_err(|_| {
+        ServeError::Port(format!(
+            "the environment variable {PORT_VARIABLE} is `{text}`, which is not a port: set it to a number from 0 \
+             to 65535"
+        ))
+    })
 }
 
-/// Installs the signal handlers before the server starts, so that a failure is an error and no signal is missed.
 #[cfg(unix)]
 fn shutdown_signal() -> io::Result<impl Future<Output = Shutdown> + Send + 'static> {
     use tokio::signal::unix::{SignalKind, signal};

@@ -2,10 +2,8 @@
 
 use axum::http::HeaderMap;
 
-/// The host's trace, from the header `traceparent` (<https://www.w3.org/TR/trace-context/>).
-///
-/// A trigger's handler takes an `Option<TraceContext>`; the handler of an HTTP function reads the
-/// headers of its request with [`TraceContext::from_headers`].
+/// The host's trace, from the header `traceparent` (<https://www.w3.org/TR/trace-context/>). A trigger's handler
+/// takes an `Option<TraceContext>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceContext {
     trace_id: String,
@@ -44,8 +42,7 @@ impl TraceContext {
         self.state.as_deref()
     }
 
-    /// Parses the header `traceparent`. A version after 00 may have more parts at the end, and `ff` is no version
-    /// (section 3.2.2).
+    /// A version after 00 may have more parts at the end, and `ff` is no version (section 3.2.2).
     fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let mut hex = |length: usize| {

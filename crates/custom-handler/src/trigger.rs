@@ -10,15 +10,12 @@ use crate::outcome::{IntoOutcome, InvocationOutcome};
 /// The future of a running handler: its outcome, or the text of its error.
 pub type OutcomeFuture = Pin<Box<dyn Future<Output = Result<InvocationOutcome, String>> + Send>>;
 
-/// An async function or closure with zero to four extractors as arguments.
-///
-/// `Args` is the tuple of the arguments' types; it distinguishes the implementations and is inferred.
+/// An async function or closure with zero to four extractors as arguments, whose types are the tuple `Args`.
 pub trait TriggerHandler<Args>: Send + Sync + 'static {
     /// Takes the arguments from the invocation and starts the handler with them.
     fn call(&self, invocation: &Invocation<'_>) -> Result<OutcomeFuture, InvocationError>;
 }
 
-/// The handler of a trigger, whatever its arguments.
 pub(crate) type Trigger =
     Arc<dyn Fn(&Invocation<'_>) -> Result<OutcomeFuture, InvocationError> + Send + Sync>;
 

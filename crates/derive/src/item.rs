@@ -29,7 +29,6 @@ struct Arguments {
     public: Option<Declared>,
 }
 
-/// The parent of a child, and its count.
 struct Parent {
     parent: Ident,
     counts: Option<Ident>,
@@ -90,7 +89,6 @@ impl Parse for DeclaredField {
 }
 
 impl DeclaredField {
-    /// Returns the declaration of the field.
     fn declaration(&self, own: &[Field], visibility: &Visibility) -> Result<TokenStream> {
         let Self { attributes, name, of, .. } = self;
         if let Some(of) = of {
@@ -104,7 +102,6 @@ impl DeclaredField {
 }
 
 impl Arguments {
-    /// Returns the tombstone and its fields, unless it is declared elsewhere.
     fn declared(&self) -> Option<(&Declared, &Vec<DeclaredField>)> {
         let tombstone = self.tombstone.as_ref()?;
         Some((tombstone, tombstone.fields.as_ref()?))
@@ -128,16 +125,8 @@ impl Arguments {
                 content.parse::<Token![=]>()?;
                 self.owner = vec![content.parse()?];
             }
-            "texts" => {
-                parenthesized!(content in argument.input);
-                let texts = content.parse_terminated(Ident::parse, Token![,])?;
-                self.texts = Some(texts.into_iter().collect());
-            }
-            "unique" => {
-                parenthesized!(content in argument.input);
-                let unique = content.parse_terminated(Ident::parse, Token![,])?;
-                self.unique = unique.into_iter().collect();
-            }
+            "texts" => self.texts = Some(names(argument)?),
+            "unique" => self.unique = names(argument)?,
             "child_of" => {
                 parenthesized!(content in argument.input);
                 self.child_of = Some(content.parse()?);
@@ -160,6 +149,12 @@ impl Arguments {
         }
         Ok(())
     }
+}
+
+fn names(argument: &ParseNestedMeta<'_>) -> Result<Vec<Ident>> {
+    let content;
+    parenthesized!(content in argument.input);
+    Ok(content.parse_terminated(Ident::parse, Token![,])?.into_iter().collect())
 }
 
 #[expect(clippy::too_many_lines, reason = "nearly all of them are what is written, in its order")]
@@ -425,7 +420,6 @@ pub(crate) fn expand(arguments: TokenStream, declaration: TokenStream) -> Result
     })
 }
 
-/// Returns the unique values of an item, if it has any.
 fn unique(values: &[Ident], item: &Ident, own: &[Field]) -> Result<Option<TokenStream>> {
     if values.is_empty() {
         return Ok(None);
@@ -563,7 +557,6 @@ fn public(
     })
 }
 
-/// Returns the expression of a field of the struct, or of its flattened field.
 fn property(own: &[Field], name: &Ident) -> Result<TokenStream> {
     if own.iter().any(|field| field.ident.as_ref() == Some(name)) {
         return Ok(quote!(self.#name));
@@ -575,7 +568,6 @@ fn property(own: &[Field], name: &Ident) -> Result<TokenStream> {
     Ok(quote!(self.#flat.#name))
 }
 
-/// Returns the flattened field.
 fn flat(own: &[Field]) -> Option<&Ident> {
     let is_flat = |it: &Attribute| {
         it.path().is_ident("serde") && it.to_token_stream().to_string().contains("flatten")

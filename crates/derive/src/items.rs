@@ -92,7 +92,6 @@ fn list<T: Parse>(argument: &ParseNestedMeta<'_>) -> Result<Vec<T>> {
     Ok(Punctuated::<T, Token![,]>::parse_terminated(&content)?.into_iter().collect())
 }
 
-/// Returns the type of a variant's items, without its box.
 fn item_type(variant: &Variant) -> Result<&Type> {
     let mut fields = variant.fields.iter();
     let (Some(field), None) = (fields.next().filter(|field| field.ident.is_none()), fields.next())

@@ -22,9 +22,9 @@ use crate::{
     dead_letters::{delete_dead_letter, get_dead_letter, list_dead_letters, replay_dead_letter},
     domain::{Context, Domain, Timer, bind},
     http::{
-        Admission, AuthLevel, Authentication, COSTS_ROUTE, CalledFunctions, Consistency, Footprint,
-        HttpFunction, SignIn, SignedInBy, WorkQueue, admit, answered, catch_panics, consistent,
-        delete, get, method_not_allowed, no_such_route, post,
+        Admission, ApiError, AuthLevel, Authentication, COSTS_ROUTE, CalledFunctions, Consistency,
+        Footprint, HttpFunction, SignIn, SignedInBy, WorkQueue, admit, answered, catch_panics,
+        consistent, delete, get, post,
     },
     operator::{
         AFTER, FORCE, cancel_rebuild, get_projection, list_costs, list_projections,
@@ -37,8 +37,6 @@ use crate::{
     telemetry,
 };
 
-/// The functions of no domain that operators call: changes that could not be applied, projections, and the costs
-/// of recent work.
 #[rustfmt::skip]
 fn shared_functions() -> Vec<HttpFunction<Projections>> {
     use AuthLevel::Function;
@@ -81,15 +79,12 @@ static API_PAGE: WebPage = WebPage::new(&[
     ("swagger-ui.css.gz", include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui.css.gz"))),
 ]);
 
-/// The function that answers what no other function takes, with a 404 or 405 problem document.
-///
-/// The Functions host tries routes in the order of the functions' names and takes the first that
-/// fits, so this name must sort last. The function requires a key: the router behind it has all routes,
-/// and a host with another order must not open the commands to all callers.
+/// The function that answers what no other function takes, with a 404 or 405 problem document. The host tries routes
+/// in the order of the functions' names, so this name must sort last. It requires a key: the router behind it has all
+/// routes.
 pub const UNMATCHED_FUNCTION: &str = "ZUnmatchedRoute";
 
-/// The timer of an app with projections: it measures their lag and continues their
-/// rebuilds. It is one, since each run of a timer counts as a second at least.
+/// The timer that measures the lag of projections and continues rebuilds: one, since each run counts as a second.
 pub const MAINTENANCE: &str = "MaintainProjections";
 
 /// The times of its runs, every five minutes. A run each minute would use most of the free grant of a plan
@@ -106,7 +101,7 @@ pub struct App {
     openapi: Arc<OpenApiDocument>,
     sign_in: Arc<dyn SignIn>,
     projections: Projections,
-    rebuilds: Rebuilds,
+    pub(crate) rebuilds: Rebuilds,
     page: Option<PlacedPage>,
     layer: fn(Router) -> Router,
     options: AppOptions,
@@ -185,17 +180,10 @@ impl App {
         &self.projections
     }
 
-    pub(crate) fn rebuilds(&self) -> &Rebuilds {
-        &self.rebuilds
-    }
-
-    /// Returns a task that connects to the store and looks the containers of all domains up.
-    ///
-    /// The task runs beside listening, not before it. The host hands over the first request some time
-    /// after `GET /` is answered, and by then the task has ended. An earlier request waits for the
-    /// task. After a failure, each request looks up its container itself.
+    /// Returns a task that looks the containers of all domains up, beside listening: the first request comes later.
+    /// After a failure, each request looks up its container itself.
     pub(crate) fn warm_up(&self) -> impl Future<Output = ()> + Send + use<> {
-        let states = self.projections.states().container();
+        let states = self.projections.states.container();
         let of_domains = self.domains.iter().flat_map(|domain| &domain.containers);
         let containers: Vec<Container> = of_domains.chain([states]).cloned().collect();
         async move {
@@ -245,8 +233,6 @@ impl App {
         [API_DOCS].into_iter().chain(self.page)
     }
 
-    /// Returns the timers of the domains, those of their audits included, and [`MAINTENANCE`], if there are
-    /// projections.
     fn timers(&self) -> impl Iterator<Item = Timer> {
         let options = self.options.audit;
         let audits = self.audits().map(move |(_, audit)| {
@@ -290,7 +276,7 @@ impl App {
         let admission = Admission::new(self.options.admission);
         let has_users =
             self.openapi.has_sign_in || self.options.authentication == Authentication::EasyAuth;
-        let captures = self.projections.eager().captures();
+        let captures = self.projections.eager.captures();
         let pages = self.pages().map(PlacedPage::router).fold(Router::new(), Router::merge);
         let router = self
             .http_functions()
@@ -315,15 +301,14 @@ impl App {
                 }
                 router.route(route, handler)
             })
-            .method_not_allowed_fallback(method_not_allowed)
-            .fallback(no_such_route);
+            .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
+            .fallback(async || ApiError::NotFound("route"));
         (self.layer)(router)
             .layer(middleware::from_fn(catch_panics))
             .layer(middleware::from_fn_with_state((called, self.openapi.errors), answered))
     }
 }
 
-/// Returns the function of all other requests. The host names the rest of a path in its own way.
 fn unmatched() -> Declaration {
     let methods = [
         Method::GET,
@@ -341,8 +326,8 @@ fn unmatched() -> Declaration {
 }
 
 async fn maintain(rebuilds: Rebuilds) -> Result<(), StoreError> {
-    let projections = rebuilds.projections();
-    let states = projections.states().all().await?;
+    let projections = &rebuilds.projections;
+    let states = projections.states.all().await?;
     // A lag that cannot be measured keeps no rebuild from going on.
     let measured = measure_lag(projections, &states).await;
     rebuilds.continue_all(states.into_values()).await;

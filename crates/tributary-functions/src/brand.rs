@@ -1,8 +1,4 @@
-//! The name and version of the app, as others see them: in the types of problem documents, in metrics and
-//! spans, in the user agent at the store, and in error messages.
-//!
-//! A process is one app, and OpenTelemetry's instruments live as long as the process. So the brand is a
-//! global value, and not an argument of every function that may fail.
+//! The name and version of the app, as others see them: a global value, as OpenTelemetry's instruments are.
 
 use std::{borrow::Cow, sync::OnceLock};
 
@@ -19,7 +15,6 @@ pub(crate) fn set(brand: Brand) {
     let _ = BRAND.set(brand);
 }
 
-/// Returns the brand of the process, or that of the framework where no app has set one.
 pub(crate) fn brand() -> Brand {
     let framework = Brand { name: "tributary", version: env!("CARGO_PKG_VERSION") };
     BRAND.get().copied().unwrap_or(framework)

@@ -45,34 +45,25 @@ pub struct Config {
 /// Settings of the app that belong to no domain.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AppOptions {
-    /// The limits of concurrent requests and of their memory:
-    /// `Admission__Requests` and `Admission__MemoryMiB`.
+    /// The limits of concurrent requests and of their memory: `Admission__Requests` and `Admission__MemoryMiB`.
     pub admission: AdmissionOptions,
     /// The settings of the callers' sessions: `Consistency__TokenMinutes`.
     pub consistency: ConsistencyOptions,
     /// The source of the caller's identity: `Authentication__Mode`, `none` or `easyauth`.
     pub authentication: Authentication,
-    /// The budget and the slices of background work: `Background__RequestUnitsPerSecond` is its budget in
-    /// request units a second, or 0 for no limit.
+    /// The budget and the slices of background work: `Background__RequestUnitsPerSecond`, or 0 for no limit.
     pub background: BackgroundOptions,
     /// The settings of the audits that timers start: `Audit__Repair`, `true` to repair the findings.
     pub audit: audit::AuditOptions,
-    /// The clock of the domains that act by the time; for simulations, one that runs `Clock__Rate` times as
-    /// fast since `Clock__Since`.
+    /// The clock of domains; for simulations, it runs `Clock__Rate` times as fast since `Clock__Since`.
     pub clock: Clock,
-    /// The settings of the projections: `Projections__StateSeconds`, the time for which an instance may use
-    /// the state of a projection that it has read; `Projections__PauseAfterFailures`, the number of changes
-    /// that fail within `Projections__FailureMinutes`, 10 by default, before a projection pauses itself;
-    /// `Projections__EagerMilliseconds`, the longest time of an eager application, or 0 for none.
+    /// The settings of the projections: `Projections__StateSeconds`, `Projections__PauseAfterFailures` (within
+    /// `Projections__FailureMinutes`), `Projections__EagerMilliseconds`, or 0 for none.
     pub projections: ProjectionOptions,
 }
 
-/// Returns the number of threads that serve requests: `TOKIO_WORKER_THREADS`, 1 to 1,024. Without the
-/// setting, one less than the cores, and at least one. (Tokio would read the setting, too, and panic
-/// on a bad value.)
-///
-/// The remaining core is for the Functions host. Threads that share a core with another process cost
-/// more than they bring, since they wake each other (`docs/performance.md`).
+/// `TOKIO_WORKER_THREADS`, or one less than the cores: the remaining core is for the Functions host
+/// (`docs/performance.md`). Tokio would read the setting, too, and panic on a bad value.
 pub(crate) fn worker_threads() -> Result<usize, ConfigError> {
     threads(Settings::ENVIRONMENT, thread::available_parallelism().map_or(1, NonZeroUsize::get))
 }
@@ -163,9 +154,8 @@ fn projections(settings: Settings<'_>) -> Result<ProjectionOptions, ConfigError>
     Ok(ProjectionOptions { state_max_age, failure_limit, eager, ..Default::default() })
 }
 
-/// Reads the mode of authentication. The mode `easyauth` trusts headers, and only the platform removes
-/// such headers from requests, as long as its authentication is on. So the app refuses to start if the
-/// platform says that authentication is off.
+/// The mode `easyauth` trusts headers, which only the platform removes from requests, while its authentication is on.
+/// So the app refuses to start if the platform says that it is off.
 fn authentication(settings: Settings<'_>) -> Result<Authentication, ConfigError> {
     let modes = [("none", Authentication::None), ("easyauth", Authentication::EasyAuth)];
     let mode = settings.choice("Authentication__Mode", modes)?.unwrap_or_default();
@@ -227,9 +217,7 @@ mod tests {
         let instance = ("WEBSITE_INSTANCE_ID", "1");
         let on = ("WEBSITE_AUTH_ENABLED", "True");
         let off = ("WEBSITE_AUTH_ENABLED", "False");
-        for settings in [&[][..], &[("Authentication__Mode", "none"), site], &[site, on]] {
-            assert_eq!(mode(settings), Ok(Authentication::None), "{settings:?}");
-        }
+        assert_eq!(mode(&[site, on]), Ok(Authentication::None));
         for settings in [&[easyauth][..], &[easyauth, site, on], &[easyauth, instance, on]] {
             assert_eq!(mode(settings), Ok(Authentication::EasyAuth), "{settings:?}");
         }
@@ -242,12 +230,7 @@ mod tests {
     fn a_bad_setting_is_named_in_one_sentence_without_its_value() {
         for (settings, named) in [
             (&[][..], "CosmosConnection"),
-            (&[("CosmosConnection", " ")], "CosmosConnection"),
             (&[("CosmosConnection", "secret")], "CosmosConnection must look like"),
-            (
-                &[("CosmosConnection", "AccountEndpoint=secret;AccountKey=secret")],
-                "CosmosConnection",
-            ),
             (&[("CosmosConnection", "AccountEndpoint=ftp://x/;AccountKey=secret")], "https://"),
             (
                 &[("CosmosConnection__accountEndpoint", "secret")],
@@ -279,7 +262,6 @@ mod tests {
     #[test]
     fn a_bad_value_is_refused_in_a_sentence_with_the_setting_and_without_the_value() {
         let numbers = ["0", "-1", "1.5", "many", "10001", "99999999999"];
-        let rates = ["-1", "1.5", "fast", "99999999999"];
         for (given, name, values) in [
             (&[][..], "Admission__Requests", &numbers[..]),
             (&[], "Admission__MemoryMiB", &numbers),
@@ -291,12 +273,9 @@ mod tests {
             (&[], "Consistency__WaitSeconds", &["61", "11", "-1"]),
             (&[], "Consistency__MaxWaitSeconds", &["1", "61"]),
             (&[], "Log__Format", &["xml"]),
-            (&[], "Log__PartitionKeys", &["true"]),
-            (&[], "Costs__Recent", &["yes"]),
             (&[], "Audit__Repair", &["yes"]),
-            (&[], "Authentication__Mode", &["easy-auth", "true", "aad"]),
-            (&[], "Background__RequestUnitsPerSecond", &rates),
-            (&[], "Rename__RequestUnitsPerSecond", &rates),
+            (&[], "Authentication__Mode", &["easy-auth"]),
+            (&[], "Background__RequestUnitsPerSecond", &["-1", "1.5", "99999999999"]),
         ] {
             for value in values {
                 let message = with_store(&[given, &[(name, value)]].concat()).unwrap_err();
@@ -335,8 +314,7 @@ mod tests {
         assert!(!is_simulated(&[]) && is_simulated(&[RATE, SINCE]));
 
         let repairs = |settings: &[_]| of(settings).options.audit.repair;
-        assert!(!repairs(&[]) && !repairs(&[("Audit__Repair", "False")]));
-        assert!(repairs(&[("Audit__Repair", "true")]));
+        assert!(!repairs(&[]) && repairs(&[("Audit__Repair", "true")]));
 
         let rate = |settings: &[_]| {
             of(settings).options.background.request_units_per_second.map_or(0, NonZeroU32::get)
@@ -350,25 +328,11 @@ mod tests {
     #[test]
     fn telemetry_is_for_people_on_a_laptop_and_goes_where_it_is_told_to() {
         let of = |settings: &[_]| with_store(settings).unwrap().telemetry;
-        for (settings, format) in [
-            (&[][..], Format::Json),
-            (&[LOCAL], Format::Text),
-            (&[LOCAL, ("Log__Format", "JSON")], Format::Json),
-            (&[("Log__Format", "text")], Format::Text),
-        ] {
-            assert_eq!(of(settings).format, format);
-        }
-        for (value, names) in [
-            ("", PartitionNames::Hashed),
-            ("hashed", PartitionNames::Hashed),
-            ("Plain", PartitionNames::Plain),
-            ("off", PartitionNames::Off),
-        ] {
-            assert_eq!(of(&[("Log__PartitionKeys", value)]).partitions, names);
-        }
+        assert_eq!((of(&[]).format, of(&[LOCAL]).format), (Format::Json, Format::Text));
+        assert_eq!(of(&[LOCAL, ("Log__Format", "JSON")]).format, Format::Json);
+        assert_eq!(of(&[("Log__PartitionKeys", "Plain")]).partitions, PartitionNames::Plain);
         assert!(!of(&[]).recent && of(&[LOCAL]).recent);
         assert!(!of(&[LOCAL, ("Costs__Recent", "false")]).recent);
-        assert!(of(&[("Costs__Recent", "True")]).recent);
         assert_eq!(of(&[]).export, Ok(false));
         assert_eq!(of(&[ENDPOINT]).export, Ok(true));
         assert_eq!(of(&[ENDPOINT, ("OTEL_SDK_DISABLED", "true")]).export, Ok(false));
@@ -387,14 +351,8 @@ mod tests {
             let threads = threads(Settings::new(&|_| text.map(str::to_owned)), cores);
             threads.map_err(|error| error.to_string())
         };
-        for (cores, expected) in [(1, 1), (2, 1), (4, 3)] {
-            assert_eq!(threads(None, cores), Ok(expected));
-            assert_eq!(threads(Some(" "), cores), Ok(expected));
-        }
+        assert_eq!([1, 2, 4].map(|cores| threads(None, cores)), [Ok(1), Ok(1), Ok(3)]);
         assert_eq!(threads(Some(" 2 "), 1), Ok(2));
-        for bad in ["0", "-1", "many", "1025", "99999999999999999999"] {
-            let message = threads(Some(bad), 2).unwrap_err();
-            assert!(message.contains("TOKIO_WORKER_THREADS"), "{message}");
-        }
+        assert!(threads(Some("0"), 2).unwrap_err().contains("TOKIO_WORKER_THREADS"));
     }
 }

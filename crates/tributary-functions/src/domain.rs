@@ -2,17 +2,14 @@
 //!
 //! To add a domain (`docs/app/adding-a-function.md` names the files):
 //!
-//! 1. A module or a crate, say `rooms`, with its table of routes and
-//!    `pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError>`.
+//! 1. A module or a crate, say `rooms`, with its table of routes and `pub fn domain(context: &Context<'_>) ->
+//!    Result<Domain, ConfigError>`.
 //! 2. A line in the app's [`Program`](crate::program::Program).
 //! 3. Its containers in `infra/containers.json`, and its stories.
 //! 4. The command `functions` of the app writes a folder in `functions/` for each function.
 //!
-//! The crate's [first page](crate) has an example.
-//!
-//! Handlers take `State(rooms): State<Rooms>`. A command takes an [`Actor`](crate::http::Actor), which
-//! knows the app's mode of authentication by itself. A domain knows the framework and no other domain.
-//! It reads its own settings from [`Context::settings`].
+//! Handlers take `State(rooms): State<Rooms>`, and commands an [`Actor`](crate::http::Actor). A domain knows the
+//! framework and no other domain, and reads its settings from [`Context::settings`].
 
 use std::sync::Arc;
 
@@ -36,8 +33,7 @@ pub struct Domain {
     pub http_functions: Vec<HttpFunction>,
     /// The projections: a trigger for each, and the replay of its dead letters.
     pub projections: Vec<Arc<dyn AnyProjection>>,
-    /// The functions of the projections that the instance of a command applies, too, before the command
-    /// answers; none by default. For those with little work for a change.
+    /// The projections that the instance of a command applies, too, before it answers; none by default.
     pub eager: Vec<&'static str>,
     /// The settings of the projections' triggers.
     pub feeds: FeedOptions,
@@ -47,14 +43,12 @@ pub struct Domain {
     pub audit: Option<Audit>,
     /// The containers that the app looks up at its start, so that no request has to.
     pub containers: Vec<Container>,
-    /// The filters of queries that no index serves, each as a container and a property: the store
-    /// evaluates them on the few items that the other filters leave. The checks of the crate
-    /// `tributary-testing` hold all others against `infra/containers.json`.
+    /// The filters of queries that no index serves, each as a container and a property: the store evaluates them on
+    /// few items. The checks of `tributary-testing` hold all others against `infra/containers.json`.
     pub unindexed_filters: Vec<(&'static str, &'static str)>,
 }
 
-/// Settings of the triggers of a domain. They stand in `function.json` as numbers, since the Functions
-/// host resolves app settings only in texts.
+/// Settings of the triggers of a domain: numbers, since the Functions host resolves app settings only in texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeedOptions {
     /// The pause after a read without changes. A longer one costs less and delays copies.
@@ -130,8 +124,7 @@ impl Domain {
         Self { name, ..Self::default() }
     }
 
-    /// Returns the domain with the parts of another. It keeps its name and the settings of its triggers. Its
-    /// audit has the checks of both; without one, the audit is that of the other.
+    /// Returns the domain with the parts of another. It keeps its name and the settings of its triggers.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.http_functions.extend(other.http_functions);

@@ -1,22 +1,18 @@
 //! A web page: files in the executable, which two HTTP functions of the app answer.
 //!
-//! The app names its folder and its files with [`web_page!`](crate::web_page):
-//!
 //! ```ignore
 //! Program::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
 //!     .page(tributary_functions::web_page!("page": "index.html", "main.js", "style.css"))
 //! ```
 //!
 //! The files are compressed at the first request. `rust-embed` and `memory-serve` do not do less: they leave
-//! routes for the Functions host, versions in paths and the policy to us, and bring what the SDK does not.
+//! routes for the Functions host, versions in paths and the policy to us.
 //!
 //! - `GET /` answers `index.html`, which a browser asks for again each time. It names the other files under a
-//!   path with their version, `page/<version>/main.js`, which browsers keep. Imports between files are relative,
-//!   so that each version is whole.
-//! - A page of an earlier version may ask for its files while a new version starts. It gets those of this
-//!   version, and keeps none of them.
-//! - The policy of the page lets it load scripts, styles, pictures and answers from the app alone, run no text
-//!   as code, and be shown in no frame.
+//!   path with their version, `page/<version>/main.js`, which browsers keep. Imports between files are relative.
+//! - A page of an earlier version may ask for its files. It gets those of this version, and keeps none of them.
+//! - The policy of the page lets it load scripts, styles, pictures and answers from the app alone, run no text as
+//!   code, and be shown in no frame.
 
 use std::{borrow::Cow, collections::HashMap, hash::Hasher as _, io::Read as _, sync::OnceLock};
 
@@ -45,8 +41,7 @@ pub(crate) struct PagePlace {
     policy: HeaderValue,
 }
 
-/// The page of an app. An empty route would be the function's name, so it has a parameter that is optional and
-/// fits no text.
+/// An empty route would be the function's name, so it has an optional parameter that fits no text.
 pub(crate) static OF_APP: PagePlace = PagePlace {
     path: "/",
     route: "/{nothing:maxlength(0)?}",
@@ -55,7 +50,6 @@ pub(crate) static OF_APP: PagePlace = PagePlace {
     policy: HeaderValue::from_static(CONTENT_SECURITY_POLICY),
 };
 
-/// The page of the OpenAPI document. Its viewer makes markup of texts, and has pictures in its styles.
 pub(crate) static OF_API: PagePlace = PagePlace {
     path: "/api/docs",
     route: "/api/docs",
@@ -69,8 +63,7 @@ pub(crate) static OF_API: PagePlace = PagePlace {
 
 const INDEX: &str = "index.html";
 
-/// The rules for the page's own content. A text from an answer can never become markup or code: the browser
-/// refuses to parse one (`require-trusted-types-for`), and runs no script that is in the page.
+/// A text from an answer can never become markup or code (`require-trusted-types-for`).
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
@@ -80,7 +73,6 @@ const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=3153600
 
 const VERSION: &str = "{version}";
 
-/// The end of the name of a file that is compressed already. The page has it without this end.
 const GZIP_END: &str = ".gz";
 
 const MEDIA_TYPES: [(&str, &str); 11] = [
@@ -97,8 +89,7 @@ const MEDIA_TYPES: [(&str, &str); 11] = [
     ("woff2", "font/woff2"),
 ];
 
-/// Embeds the files of a page from a folder of the crate, one of them `index.html`. `index.html` names the
-/// others under `page/{version}/`; names between these are relative.
+/// Embeds the files of a page from a folder: `index.html`, which names the others under `page/{version}/`.
 #[macro_export]
 macro_rules! web_page {
     ($folder:literal: $($file:literal),+ $(,)?) => {{
@@ -341,17 +332,6 @@ mod tests {
         for header in ["gzip", "br, GZIP ; q=0.5", "*"] {
             let response = ask("/", &[("accept-encoding", header)]).await;
             assert_eq!(text(&response, "content-encoding"), "gzip", "{header}");
-        }
-    }
-
-    #[tokio::test]
-    async fn each_answer_has_the_policy_of_the_page() {
-        for path in ["/", "/page/v0/main.js"] {
-            let response = ask(path, &[]).await;
-            let policy = text(&response, "content-security-policy");
-            assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{policy}");
-            assert!(!policy.contains("unsafe") && !policy.contains("  "), "{policy}");
-            assert_eq!(text(&response, "x-content-type-options"), "nosniff");
         }
     }
 }

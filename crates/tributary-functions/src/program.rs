@@ -61,8 +61,7 @@ enum ProgramCommand {
 }
 
 impl Program {
-    /// Creates an app without domains. The name is that of the crate, so that its debug lines can be switched
-    /// on. It is also in the names of metrics and in the types of problem documents.
+    /// Creates an app without domains. The name is that of the crate, of metrics and of types of problems.
     pub fn new(name: &'static str, version: &'static str) -> Self {
         let errors = ErrorForm::of::<Problem>();
         let brand = Brand { name, version };
@@ -82,9 +81,8 @@ impl Program {
         Self { page: Some(page), ..self }
     }
 
-    /// Sets the measured costs of requests, which the OpenAPI document has: JSON, for each function a list of
-    /// `{request, case, storeRequests, requestUnits}`. The crate `tributary-testing` writes it and holds it
-    /// against the app.
+    /// Sets the measured costs of requests, which the OpenAPI document has and `tributary-testing` writes: JSON, for
+    /// each function a list of `{request, case, storeRequests, requestUnits}`.
     pub fn costs(self, costs: &'static str) -> Self {
         Self { costs, ..self }
     }
@@ -94,14 +92,12 @@ impl Program {
         Self { errors: ErrorForm::of::<E>(), ..self }
     }
 
-    /// Sets the sign-in of the app's own, instead of the setting `Authentication__Mode`. The commands `functions`
-    /// and `openapi` build it without settings.
+    /// Sets the sign-in of the app's own, instead of `Authentication__Mode`. Some commands build it without settings.
     pub fn sign_in(self, build: BuildSignIn) -> Self {
         Self { sign_in: Some(build), ..self }
     }
 
-    /// Sets layers of the app's own (`router.layer(…)`, of `tower` or axum) around all functions. The log line, the
-    /// form of errors and the catch of panics are outside of them, and admission control and budgets inside.
+    /// Sets layers of the app's own around all functions, inside of the log line and of the form of errors.
     pub fn layer(self, layer: fn(Router) -> Router) -> Self {
         Self { layer, ..self }
     }
@@ -158,7 +154,7 @@ impl Program {
             }
             Some(ProgramCommand::Projections(arguments)) => {
                 let app = self.app_of_settings()?;
-                operator::command::run(app.rebuilds(), arguments).await?;
+                operator::command::run(&app.rebuilds, arguments).await?;
                 Ok(ExitCode::SUCCESS)
             }
             _ => Ok(self.start().await?.exit_code().into()),
@@ -225,8 +221,7 @@ struct FunctionsArguments {
     folder: PathBuf,
 }
 
-/// Writes each file that differs, and removes the folders of functions that the app does not have. Returns
-/// the errors. With `--check`, changes nothing and returns an error for each difference.
+/// Returns the errors; with `--check`, one for each difference.
 fn write_functions(
     declarations: &[Declaration],
     FunctionsArguments { check, folder }: &FunctionsArguments,

@@ -14,7 +14,6 @@ use tracing_subscriber::fmt::time::{FormatTime as _, SystemTime};
 use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::{LookupSpan, Scope};
 
-/// The layer that writes every event: errors and warnings to stderr, the others to stdout.
 pub(super) struct JsonLines;
 
 #[derive(Default)]
@@ -80,8 +79,7 @@ struct Line<'a> {
     fields: BTreeMap<&'static str, Value>,
 }
 
-/// Writes a line to the stream that keeps its severity: the host logs stdout as Information, and stderr as a
-/// Warning when the line has that word, such as in `"level":"WARN"`, and otherwise as an Error.
+/// The host logs stdout as Information, and stderr as a Warning if the line has that word, otherwise as an Error.
 fn write(level: Level, line: &[u8]) {
     // If both are closed, no stream is left for the error.
     let _ = if level <= Level::WARN {
@@ -96,8 +94,7 @@ impl EventFields {
         self.0.insert(field.name(), value.into());
     }
 
-    /// Inserts a whole number of up to 128 bits, such as `Duration::as_millis`: as text where JSON readers cannot
-    /// read it as a number.
+    /// Inserts a whole number of up to 128 bits, as text where JSON readers cannot read it as a number.
     fn whole(&mut self, field: &Field, value: impl TryInto<i64> + ToString + Copy) {
         match value.try_into() {
             Ok(number) => self.insert(field, number),

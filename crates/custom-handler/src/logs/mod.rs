@@ -1,13 +1,11 @@
 //! Log lines on stdout, with the id of their invocation.
 //!
-//! Each invocation runs in a span `invocation` with the fields `function` and `invocation.id`, each
-//! HTTP request in a span `request` with `method`, `route` and `invocation.id`. Where the host sends
-//! a trace, the span has its `trace_id` and, as `parent_id`, the id of the host's span; an
-//! application with a span of its own there records it as `span_id`.
+//! Each invocation runs in a span `invocation` with the fields `function` and `invocation.id`, each HTTP request
+//! in a span `request` with `method`, `route` and `invocation.id`. Where the host sends a trace, the span has its
+//! `trace_id` and, as `parent_id`, the id of the host's span; an application may record its own as `span_id`.
 //!
-//! The list `Logs` of an answer stays empty: the host logs stdout as well, so each line would be there
-//! twice, and it drops the `Logs` of a failed invocation, gives every line in `Logs` the level
-//! Information, and takes no fields from it.
+//! The list `Logs` of an answer stays empty: the host logs stdout as well, and takes no levels and fields from
+//! it.
 
 use std::env;
 use std::io::{self, IsTerminal};
@@ -35,9 +33,8 @@ const SPAN_TARGET: &str = "custom_handler::span";
 pub struct LogOptions<'a> {
     /// The levels where there is no `RUST_LOG`, in its syntax.
     pub levels: &'a str,
-    /// The crates that may write debug and trace lines, by the beginning of their targets; empty for
-    /// all crates. With any `RUST_LOG`, other crates write at level info and above: a library may print
-    /// headers and bodies below that.
+    /// The crates that may write debug and trace lines, with any `RUST_LOG`: a library may print headers and bodies
+    /// below level info. Empty for all.
     pub verbose: &'a [&'a str],
     /// The format of a line.
     pub format: Format,
@@ -48,9 +45,8 @@ pub struct LogOptions<'a> {
 pub enum Format {
     /// Text, with colours on a terminal (unless `NO_COLOR` is set).
     Text,
-    /// One JSON object a line: `timestamp`, `level`, `message`, `target`, then the fields of the
-    /// spans around the event and its own, all at the top level. Warnings and errors go to stderr,
-    /// so that the host, and Application Insights, give them these severities.
+    /// One JSON object a line: `timestamp`, `level`, `message`, `target`, then the fields of the spans and of the
+    /// event. Warnings and errors go to stderr, so that the host gives them these severities.
     Json,
 }
 
@@ -60,19 +56,12 @@ impl Default for LogOptions<'_> {
     }
 }
 
-/// Prints events on stdout as text, at the levels in `RUST_LOG` (`info` without it). `Logs` stays
-/// empty.
-///
-/// # Errors
-/// When the process has a subscriber already.
+/// Prints events on stdout as text, at the levels in `RUST_LOG` (`info` without it).
 pub fn init() -> Result<(), TryInitError> {
     init_with(&LogOptions::default())
 }
 
 /// Prints events with these options.
-///
-/// # Errors
-/// When the process has a subscriber already.
 pub fn init_with(options: &LogOptions<'_>) -> Result<(), TryInitError> {
     let (levels, filter_error) = levels(options.levels);
     let lines = match options.format {
@@ -99,8 +88,7 @@ where
         .log_internal_errors(false)
 }
 
-/// Returns the span of an invocation, at level error, so that a filter for warnings keeps the ids of the
-/// warnings.
+/// Has the level error, so that a filter for warnings keeps the ids of the warnings.
 pub(crate) fn invocation_span(
     function: &str,
     id: Option<&str>,
@@ -117,8 +105,7 @@ pub(crate) fn invocation_span(
     )
 }
 
-/// Returns the span of a request, without its path, which has ids, and its query, which may have a key
-/// (`?code=`).
+/// Has no path, which has ids, and no query, which may have a key (`?code=`).
 pub(crate) fn request_span(
     id: Option<&str>,
     method: &Method,
@@ -136,8 +123,7 @@ pub(crate) fn request_span(
     )
 }
 
-/// Returns a filter that passes debug and trace lines only from targets that begin with one of `crates`; all
-/// lines without any crate.
+/// Passes debug and trace lines of these crates alone; of all without any.
 fn verbose(crates: &[&str]) -> FilterFn<impl Fn(&Metadata<'_>) -> bool + Send + Sync + use<>> {
     let crates: Vec<String> = crates.iter().map(|&name| name.to_owned()).collect();
     filter_fn(move |metadata| {
@@ -151,8 +137,7 @@ fn is_of(name: &str, target: &str) -> bool {
     target.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// Returns the filter in `RUST_LOG`, or the default one with the error of the variable. It knows targets and
-/// levels alone: selecting spans and fields takes an engine of regular expressions.
+/// Knows targets and levels alone: selecting spans and fields takes an engine of regular expressions.
 fn levels(default: &str) -> (Targets, Option<String>) {
     let variable = env::var_os("RUST_LOG").filter(|value| !value.is_empty());
     let variable = variable.unwrap_or_else(|| default.into());

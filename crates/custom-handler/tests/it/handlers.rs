@@ -4,7 +4,7 @@ use std::fmt;
 
 use custom_handler::{
     CustomHandler, Documents, FromInvocation, Invocation, InvocationError, InvocationId,
-    InvocationOutcome, RegistrationError, RetryContext, TraceContext,
+    InvocationOutcome, TraceContext,
 };
 use serde_json::json;
 
@@ -16,20 +16,20 @@ const BODY: &str = r#"{"Data":{"x":[]}}"#;
 async fn a_handler_takes_up_to_four_arguments() {
     async fn four(
         d: Documents,
-        r: Option<RetryContext>,
         i: InvocationId,
         t: Option<TraceContext>,
+        again: InvocationId,
     ) -> InvocationOutcome {
-        InvocationOutcome::new().return_value(json!([d.0.len(), r.is_none(), i.0, t.is_none()]))
+        InvocationOutcome::new().output("is", json!([d.0.len(), i.0, t.is_none(), again.0]))
     }
     let app = TestApp::new(
         CustomHandler::new()
-            .trigger("None", async || InvocationOutcome::new().return_value(0))
+            .trigger("None", async || InvocationOutcome::new().output("is", 0))
             .trigger("Four", four),
     );
-    let value = async |function| app.invoke(function, BODY).await.answer()["ReturnValue"].take();
+    let value = async |function| app.invoke(function, BODY).await.output("is");
     assert_eq!(value("None").await, json!(0));
-    assert_eq!(value("Four").await, json!([0, true, ID, true]));
+    assert_eq!(value("Four").await, json!([0, ID, true, ID]));
 }
 
 #[tokio::test]
@@ -37,9 +37,7 @@ async fn every_kind_of_result_is_an_answer() {
     let app = TestApp::new(
         CustomHandler::new()
             .trigger("Unit", async || ())
-            .trigger("Outcome", async || {
-                InvocationOutcome::new().output("queue", "text").return_value(true)
-            })
+            .trigger("Outcome", async || InvocationOutcome::new().output("queue", "text"))
             .trigger("OkUnit", async || Ok::<(), String>(()))
             .trigger("OkOutcome", async || {
                 Ok::<_, String>(InvocationOutcome::new().output("n", 1))
@@ -50,7 +48,7 @@ async fn every_kind_of_result_is_an_answer() {
     assert_eq!(app.invoke("OkUnit", BODY).await.answer(), empty);
     assert_eq!(
         app.invoke("Outcome", BODY).await.answer(),
-        json!({"Outputs": {"queue": "text"}, "Logs": [], "ReturnValue": true})
+        json!({"Outputs": {"queue": "text"}, "Logs": [], "ReturnValue": null})
     );
     assert_eq!(app.invoke("OkOutcome", BODY).await.output("n"), json!(1));
 }
@@ -72,11 +70,6 @@ async fn other_triggers_data_is_read_by_an_own_extractor() {
     struct QueueMessage(String);
     impl FromInvocation for QueueMessage {
         fn from_invocation(invocation: &Invocation) -> Result<Self, InvocationError> {
-            assert_eq!(invocation.function(), "Queue");
-            assert_eq!(
-                invocation.metadata("DequeueCount").map(serde_json::value::RawValue::get),
-                Some("\"1\"")
-            );
             let data = invocation
                 .data("message")
                 .ok_or_else(|| InvocationError::new("the binding `message` has no data"))?;
@@ -86,13 +79,10 @@ async fn other_triggers_data_is_read_by_an_own_extractor() {
         }
     }
     let app = TestApp::new(CustomHandler::new().trigger("Queue", async |message: QueueMessage| {
-        InvocationOutcome::new().return_value(message.0)
+        InvocationOutcome::new().output("text", message.0)
     }));
-    let send = async |data| {
-        let body = json!({"Data": data, "Metadata": {"DequeueCount": "1"}}).to_string();
-        app.invoke("Queue", body).await
-    };
-    assert_eq!(send(json!({"message": "hi", "other": 1})).await.answer()["ReturnValue"], "hi");
+    let send = async |data| app.invoke("Queue", json!({ "Data": data }).to_string()).await;
+    assert_eq!(send(json!({"message": "hi", "other": 1})).await.output("text"), "hi");
     assert!(send(json!({"message": 1})).await.failure(400).contains("not text"));
     assert!(send(json!({})).await.failure(400).contains("`message` has no data"));
 }
@@ -107,8 +97,7 @@ fn a_name_is_one_that_the_host_takes_and_used_once_in_any_case() {
     for name in ["", "host", "Host", "1a", "_a", "-a", "a b", "a/b", "a.b", "é", "aé", &too_long]
     {
         let error = with_names(&["Good", name, "AlsoGood"]).into_router().unwrap_err();
-        assert_eq!(error, RegistrationError::InvalidName(name.to_owned()));
-        assert!(error.to_string().contains(&format!("`{name}`")));
+        assert!(error.to_string().contains(&format!("`{name}` cannot be")));
     }
     let http = |app: CustomHandler, name| app.http_functions([(name, "/api/feed")]);
     for app in [
@@ -116,8 +105,8 @@ fn a_name_is_one_that_the_host_takes_and_used_once_in_any_case() {
         http(CustomHandler::new(), "HomeFeed").trigger("homefeed", async || ()),
         http(with_names(&["HomeFeed"]), "homefeed"),
     ] {
-        let error = RegistrationError::DuplicateName("homefeed".to_owned());
-        assert_eq!(app.into_router().unwrap_err(), error);
+        let error = app.into_router().unwrap_err().to_string();
+        assert!(error.contains("`homefeed` is registered twice"), "{error}");
     }
 }
 
@@ -126,10 +115,8 @@ fn a_route_that_a_caller_could_start_a_trigger_with_is_an_error() {
     for route in ["/", "/HomeFeed", "/{name}", "/{*rest}", "api/feed", "/api", "/apis/feed", ""] {
         let app = CustomHandler::new().http_functions([("GetFeed", "/api/feed"), ("Bad", route)]);
         let error = app.trigger("HomeFeed", async || ()).into_router().unwrap_err();
-        let name = "Bad".to_owned();
-        let route = route.to_owned();
-        assert_eq!(error, RegistrationError::RouteOutsidePrefix { name, route });
-        assert!(error.to_string().contains("is not below `/api/`"), "{error}");
+        let expected = format!("the route `{route}` of `Bad` is not below `/api/`");
+        assert!(error.to_string().contains(&expected), "{error}");
     }
     let app =
         CustomHandler::new().http_functions([("GetFeed", "/api/feed"), ("Z", "/api/{*rest}")]);

@@ -53,20 +53,11 @@ async fn the_probe_is_answered_unless_the_router_has_a_page() {
     let page = app(Router::new().route("/", page));
     let reply = send(&page, Method::GET, "/", "").await;
     assert_eq!((reply.status.as_u16(), reply.text.as_str()), (202, "a page"));
-    let posts_only = app(Router::new().route("/", post(async || "posted")));
-    assert_eq!(send(&posts_only, Method::GET, "/", "").await.status, 405);
-}
-
-#[tokio::test]
-async fn the_probe_of_an_app_with_a_page_gets_no_page_and_a_visitor_does() {
-    let router = Router::new().route("/", get(async || "a page"));
-    let handler = CustomHandler::new().page_functions(["GetPage"]).http(router);
-    let app = TestApp::new(handler);
-    let probe = send(&app, Method::GET, "/", "").await;
-    assert_eq!(probe.text, "The function app is ready.\n");
+    let page = Router::new().route("/", get(async || "a page"));
+    let page = TestApp::new(CustomHandler::new().page_functions(["GetPage"]).http(page));
+    assert_eq!(send(&page, Method::GET, "/", "").await.text, ready);
     let visitor = Request::get("/").header("x-forwarded-for", "127.0.0.1:5000");
-    let visitor = app.send(visitor.body(Body::empty()).unwrap()).await;
-    assert_eq!(visitor.text, "a page");
+    assert_eq!(page.send(visitor.body(Body::empty()).unwrap()).await.text, "a page");
 }
 
 #[tokio::test]

@@ -30,12 +30,10 @@ use crate::{
 
 pub(super) const DOCUMENT_BYTES: usize = 512 * 1024;
 
-/// The document of an app, which is made when it is asked for the first time.
 pub(super) struct OpenApiDocument {
     /// The HTTP functions, each with the name of its domain.
     pub functions: Vec<(&'static str, FunctionLine)>,
-    /// The domains, each with the functions that the change feed or a schedule starts. `cargo local` groups its
-    /// list of functions by them.
+    /// The domains, each with the functions that the change feed or a schedule starts, for `cargo local`.
     pub domains: Vec<(&'static str, Vec<&'static str>)>,
     /// Measured costs, as JSON.
     pub costs: &'static str,
@@ -267,8 +265,7 @@ fn responses(
     responses
 }
 
-/// The function key, in one of two places, and a user. The user is optional where the handler takes none, too, or
-/// where the app has to be set up for users.
+/// The user is optional where the handler takes none, too, or where the app has to be set up for users.
 fn security(document: &OpenApiDocument, function: &FunctionLine) -> Value {
     let level = function.auth_level;
     let keys = ["keyHeader", "keyParameter"].map(|key| json!({key: []}));

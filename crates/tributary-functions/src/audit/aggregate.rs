@@ -101,7 +101,6 @@ impl<A: Aggregate> AggregateChecks<A> {
     }
 }
 
-/// Returns the amount that a source contributes to a key.
 fn amount<A: Aggregate>(source: Option<&A::Change>, key: &str) -> Option<i64> {
     let contributions = contributions::<A>(source?);
     contributions.into_iter().find(|share| share.key == key).map(|share| share.amount)

@@ -1,6 +1,6 @@
 //! The command `audit`.
 
-use std::{io, time::Duration};
+use std::time::Duration;
 
 use clap::Args;
 
@@ -43,7 +43,7 @@ pub(crate) async fn run(audits: &[(&str, &Audit)], arguments: &Arguments) -> Res
     }
     let format = OutputFormat::for_stdout(arguments.json);
     let options = AuditOptions { settle: arguments.settle, repair: arguments.repair };
-    let mut report = Report::new(io::stdout(), format);
+    let mut report = Report::new(format);
     let mut all = AuditSummary::default();
     for (name, audit) in chosen {
         all += audit.run(options, &mut report).await.map_err(|error| {

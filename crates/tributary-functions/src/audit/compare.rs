@@ -8,10 +8,7 @@ use serde_json::Value;
 use super::{AuditedItem, CheckResult, FindingKind};
 use crate::cosmos::{ReadResult, StoreError};
 
-/// Returns the kind of a copy's divergence, with the expected and the found state in words.
-///
-/// `stored` is the copy as it is stored: a date in another form than ours is another text, though it
-/// reads as the same time, and lists are in the order of the text.
+/// Compares a copy as it is stored: a date in another form than ours is another text.
 pub(crate) fn compare(
     (expected_version, expected): (u64, &impl Serialize),
     (found_version, stored): (u64, &Value),
@@ -42,15 +39,9 @@ fn differing_fields(expected: &impl Serialize, stored: &Value) -> Vec<String> {
 const MAX_COUNTS: usize = 5;
 
 impl AuditedItem {
-    /// Compares the counts in this item, a parent, with the number of its children.
-    ///
-    /// - `stated`: the counts in the parent.
-    /// - `count`: counts the children.
-    /// - `read`: reads the parent again; `None` if it does not exist any more.
-    /// - `words`: the counts in words.
-    ///
-    /// Every transaction that creates or deletes a child replaces the parent. So if the parent is the same
-    /// before and after the count, no child was created or deleted meanwhile.
+    /// Compares the counts in this item, a parent (`stated`, with their `words`), with the number of its children.
+    /// Every transaction that creates or deletes a child replaces the parent. So if it is the same before and after
+    /// the count (`read`), no child was created or deleted meanwhile.
     pub async fn check_counts<P, C, R, const N: usize>(
         &self,
         mut parent: P,

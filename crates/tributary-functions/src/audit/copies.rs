@@ -1,9 +1,7 @@
-//! The audit of copies, from their definition: each copy of a source, or its tombstone, is as defined, and
-//! each copy has a source that defines it. A repair writes the copy under the ETag that was read before the
-//! source, or deletes it under the ETag that was checked.
-//!
-//! A copy without a source is deleted without a tombstone: the source's own tombstone has outlasted every
-//! delivery of an older version ([`tombstone`](crate::engines::tombstone)).
+//! The audit of copies, from their definition: each copy of a source, or its tombstone, is as defined, and each
+//! copy has a source that defines it. A repair writes the copy under the ETag that was read before the source, or
+//! deletes it under the ETag that was checked: without a tombstone, as the source's own has outlasted every
+//! delivery.
 
 use serde_json::Value;
 

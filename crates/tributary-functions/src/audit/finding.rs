@@ -65,14 +65,11 @@ impl FindingKind {
     pub(crate) const MEMBER_EXTRA: Self =
         Self::new("member-extra").in_class_of(Self::MEMBER_MISSING);
     pub(crate) const REFILL_PENDING: Self = Self::new("refill-pending");
-    /// A reservation of a unique value for an owner without this value. The repair of a foreign reservation takes
-    /// it over for the right owner, and so must come before this repair, which deletes it.
+    /// Repaired after a foreign reservation, whose repair takes it over for the right owner.
     pub(crate) const RESERVATION_LEAKED: Self = Self::new("reservation-leaked").repaired_last();
     pub(crate) const RESERVATION_MISSING: Self = Self::new("reservation-missing");
-    /// A value that is reserved for another owner, without being that owner's.
     pub(crate) const RESERVATION_FOREIGN: Self =
         Self::new("reservation-foreign").in_class_of(Self::RESERVATION_MISSING);
-    /// An owner with the value of another owner.
     pub(crate) const NAME_TWICE: Self =
         Self::new("name-twice").in_class_of(Self::RESERVATION_MISSING);
     /// An item that cannot be read. The repair of its source may have written it anew.
@@ -104,8 +101,7 @@ impl FindingKind {
         Self { name, class: name, repaired_last: false }
     }
 
-    /// Returns the kind in the class of `first`. Another write may turn one kind of a class into another:
-    /// an item with any kind of the class is not repaired yet.
+    /// Returns the kind in the class of `first`. An item with any kind of the class is not repaired yet.
     pub const fn in_class_of(self, first: Self) -> Self {
         Self { class: first.class, ..self }
     }
@@ -150,8 +146,7 @@ pub struct Suspect {
     pub target: Target,
     /// The finding that is reported if the suspect stands.
     pub finding: Finding,
-    /// The state that must not change while the suspect waits: that of the copy, which the change feed
-    /// would have changed by now. For an item that should not exist, its ETag.
+    /// What must not change while the suspect waits: the state of the copy, or the ETag of an extra item.
     pub evidence: String,
 }
 
@@ -181,7 +176,6 @@ impl Suspect {
         self.finding.is_same(&other.finding) && self.evidence == other.evidence
     }
 
-    /// Returns true if this is what remains of `other`: a divergence of the same class in the same item.
     pub(super) fn remains_from(&self, other: &Self) -> bool {
         let now = &self.finding;
         let before = &other.finding;

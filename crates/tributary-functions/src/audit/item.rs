@@ -68,8 +68,7 @@ impl AuditedItem {
         })
     }
 
-    /// Returns the suspects of a check of the item as a `T`, or the one that [`Self::parse`]
-    /// returns.
+    /// Returns the suspects of a check of the item as a `T`, or that of an unreadable item.
     pub async fn check<T: DeserializeOwned, F: Future<Output = CheckResults>>(
         &self,
         check: impl FnOnce(T) -> F,
@@ -91,8 +90,7 @@ impl AuditedItem {
         self.suspect_at(kind, location, (expected, found), evidence)
     }
 
-    /// Returns a suspect for an item that is derived from this one, by the container, the partition and
-    /// the id of the derived item.
+    /// Returns a suspect for an item that is derived from this one, in a container and a partition.
     pub fn suspect_at(
         &self,
         kind: FindingKind,
@@ -123,8 +121,7 @@ pub enum ReferencedItem<T> {
     Unreadable,
 }
 
-/// The items that others refer to, each read once for many checks. A remembered item may be old: that can
-/// only raise a suspicion, and a suspect is checked again with `fresh` reads.
+/// The items that others refer to, each read once for many checks. An old one only raises a suspicion.
 pub struct ReferencedItems<K, T>(Cache<K, ReferencedItem<T>>);
 
 impl<K: Hash + Eq + Clone, T: Clone> ReferencedItems<K, T> {
@@ -133,8 +130,7 @@ impl<K: Hash + Eq + Clone, T: Clone> ReferencedItems<K, T> {
         Self(Cache::new(at_most))
     }
 
-    /// Returns the state of an item, which has this partition key and id in the container if it exists.
-    /// `part` returns `None` for an item of another type. A `fresh` call reads the item from the store.
+    /// Returns a part of an item; `None` for an item of another type or none. A `fresh` call reads the store.
     pub async fn find<I: DeserializeOwned>(
         &self,
         key: &K,

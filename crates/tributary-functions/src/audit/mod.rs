@@ -69,18 +69,15 @@ pub trait Checks: Send + Sync {
         &[]
     }
 
-    /// Returns the containers that the audit reads from end to end, each with the property that is
-    /// its partition key.
+    /// Returns the containers that the audit reads from end to end, each with its partition key.
     fn containers(&self) -> Vec<(&Container, &'static str)>;
 
-    /// Reads the items that the checks of a page need: some queries instead of some reads for each item.
-    /// The engine calls it after the page is read, and only for checks that are not `fresh`.
+    /// Reads what the checks of a page need, in some queries instead of some reads for each item.
     async fn read_page(&self, _page: &[AuditedItem]) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Returns the suspects of an item of one of the containers, and of everything derived from it. A
-    /// `fresh` check uses nothing that was read before.
+    /// Returns the suspects of an item and of all derived from it. A `fresh` check uses nothing that was read before.
     async fn check_item(&self, item: &AuditedItem, fresh: bool) -> CheckResults;
 
     /// Returns the suspects of one of [`Self::groups`].
@@ -119,11 +116,10 @@ pub struct AuditOptions {
 #[derive(Debug, Clone)]
 pub(crate) struct AuditSlice {
     pub position: AuditPosition,
-    /// The time after which the slice ends with the page that it reads; `None` at the end of the audit. The
-    /// suspects of the slice may take four pauses more ([`AuditOptions::settle`]).
+    /// The time after which the slice ends with its page; its suspects may take four pauses more
+    /// ([`AuditOptions::settle`]).
     pub deadline: Option<Instant>,
-    /// Lets each page, with its checks, wait until the earlier ones are paid. The suspects of a page are checked
-    /// again and repaired at once, and the next page pays for them: each waits a pause in any case.
+    /// Lets each page wait until the earlier ones are paid. The repairs of a page are paid by the next.
     pub pacer: Arc<Pacer>,
 }
 
@@ -219,11 +215,9 @@ impl Audit {
         sources: &Container,
         totals: &Container,
     ) -> Self {
-        let sources = sources.clone();
-        let totals = totals.clone();
-        Self::new(function, schedule, move || {
-            AggregateChecks(AggregateProjection::<A>::new(&sources, &totals))
-        })
+        let [sources, totals] = [sources, totals].map(Container::clone);
+        let projection = move || AggregateProjection::<A>::new(&sources, &totals);
+        Self::new(function, schedule, move || AggregateChecks(projection()))
     }
 
     /// Creates the audit of a domain whose copies are all that there is to check.
@@ -233,11 +227,9 @@ impl Audit {
         sources: &Container,
         copies: &Container,
     ) -> Self {
-        let sources = sources.clone();
-        let copies = copies.clone();
-        Self::new(function, schedule, move || {
-            CopiesChecks(CopyProjection::<C>::new(&sources, &copies))
-        })
+        let [sources, copies] = [sources, copies].map(Container::clone);
+        let projection = move || CopyProjection::<C>::new(&sources, &copies);
+        Self::new(function, schedule, move || CopiesChecks(projection()))
     }
 
     /// Creates the audit of a domain whose unique values are all that there is to check.
@@ -276,9 +268,7 @@ impl Audit {
         Ok(summary)
     }
 
-    /// Audits the domain for a slice of time. Returns the position from which the next slice goes on; `None`
-    /// at the end of the audit. The suspects of a slice are settled in it, so a position is all that is
-    /// carried over.
+    /// Returns the position from which the next slice goes on; `None` at the end of the audit.
     pub(crate) async fn run_slice(
         &self,
         options: AuditOptions,

@@ -11,7 +11,6 @@ use super::{
 };
 use crate::cosmos::{Container, JsonText, Pacer, Query, QueryPosition, Scope, StoreError, metered};
 
-/// The items that are read at a time; a page is at most 4 MB (service limit).
 const PAGE_ITEMS: u32 = 100;
 
 pub(super) async fn run(

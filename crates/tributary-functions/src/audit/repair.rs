@@ -1,8 +1,6 @@
-//! Repairs, with the guards that commands and projections use.
-//!
-//! Each write is made under the ETag, or the absence, of the item that it replaces. A copy is read
-//! before its source, so the new copy is never older than the one that it replaces. Another write in
-//! between makes the repair fail. Then everything is checked again.
+//! Repairs, with the guards that commands and projections use: each write is made under the ETag, or the absence,
+//! of the item that it replaces. A copy is read before its source, so the new copy is never older. Another write
+//! in between makes the repair fail, and everything is checked again.
 
 use std::time::Duration;
 
@@ -13,9 +11,7 @@ const MAX_REPAIR_ATTEMPTS: usize = 10;
 
 const REPAIR_PAUSE: Duration = Duration::from_millis(20);
 
-/// Repairs one divergence, and checks that it is gone. Another write, such as another repair, may have
-/// changed the kind of the divergence meanwhile. Then its present kind is repaired: each write is
-/// guarded.
+/// Another repair may have changed the kind of the divergence meanwhile: then its present kind is repaired.
 pub(super) async fn repair(checks: &dyn Checks, suspect: &Suspect) -> Result<Repair, StoreError> {
     let not_repaired = |why: String| Repair { repaired: false, what: why };
     let mut what = "it was repaired meanwhile";
@@ -54,7 +50,6 @@ pub(super) async fn recheck(checks: &dyn Checks, target: &Target) -> CheckResult
     }
 }
 
-/// Runs a check, and retries it after a throttled or unanswered request: neither ends a long audit.
 pub(crate) async fn retry_transient<T, A: Future<Output = Result<T, StoreError>>>(
     check: impl Fn() -> A,
 ) -> Result<T, StoreError> {

@@ -38,9 +38,8 @@ impl<'a> Suspects<'a> {
         self.waiting.len() >= MAX_WAITING_SUSPECTS
     }
 
-    /// Checks the suspects again until each is cleared, or has stood for the whole pause. A suspect that
-    /// has stood is a finding, which is repaired if the options say so. Returns the findings, and the number of the
-    /// suspects that kept changing.
+    /// Checks the suspects again until each is cleared, or has stood for the whole pause and is a finding. Returns
+    /// the findings, and the number of the suspects that kept changing.
     pub(super) async fn settle(&mut self) -> Result<(Vec<Finding>, u64), StoreError> {
         let AuditOptions { settle, repair: repairs } = self.options;
         let part = settle / CHECKS_PER_PAUSE;
@@ -68,8 +67,7 @@ impl<'a> Suspects<'a> {
         Ok((findings, self.waiting.drain(..).count() as u64))
     }
 
-    /// Keeps the suspects that still diverge. A divergence that differs from the one before begins its
-    /// pause anew, unless it was reported and not repaired.
+    /// A divergence that differs from the one before begins its pause anew, unless it was reported and not repaired.
     async fn recheck(&mut self, reported: &[Finding]) -> Result<(), StoreError> {
         let mut targets: HashMap<Target, Vec<(Suspect, Instant)>> = HashMap::new();
         for (suspect, since) in self.waiting.drain(..) {

@@ -22,7 +22,6 @@ impl<T: UniqueValues> UniqueChecks<T> {
         Self(owners.clone(), PhantomData)
     }
 
-    /// Checks the reservations of an owner. If two owners have one value, one of them has the reservation.
     async fn check_owner(&self, owner: &T, audited: &AuditedItem) -> CheckResults {
         let mut suspects = Vec::new();
         let id = owner.key().0;
@@ -64,7 +63,6 @@ impl<T: UniqueValues> UniqueChecks<T> {
         Ok(vec![audited.suspect(FindingKind::RESERVATION_LEAKED, words, &audited.etag)])
     }
 
-    /// Returns true if the owner has the value, or cannot be read.
     async fn has_value(&self, owner: &str, key: &str) -> Result<bool, StoreError> {
         Ok(match read_slot::<T::Items>(&self.0, owner, owner).await? {
             Slot::Item(stored) => T::try_from(stored.item).is_ok_and(|owner| owner.has_value(key)),

@@ -1,4 +1,4 @@
-//! The audit of a window, from its definition: no domain adds code for it.
+//! The audit of a window, from its definition.
 //!
 //! | part | check | repair |
 //! | --- | --- | --- |
@@ -7,11 +7,8 @@
 //! | another copy | it is the copy of a member | the copy is deleted |
 //! | the head | no refill is due | the refill |
 //!
-//! A check reads the sources first, then the head, then the copies. A repair of the membership replaces
-//! the head under its ETag.
-//!
-//! A domain has a name for the window in [`Checks::groups`](super::Checks::groups), and calls
-//! [`WindowChecks::check`] and [`WindowChecks::repair`] for it.
+//! A check reads the sources first, then the head, then the copies. A repair of the membership replaces the head
+//! under its ETag. A domain names the window in [`Checks::groups`](super::Checks::groups).
 
 use std::collections::HashMap;
 
@@ -70,10 +67,7 @@ impl<W: Window> WindowChecks<W> {
         Self { projection: WindowProjection::new(sources, window), group }
     }
 
-    /// Compares the whole window with the newest sources.
-    ///
-    /// A member that is too old needs no finding of its own: one of the newer sources is missing then,
-    /// and its repair evicts the old member.
+    /// Compares the whole window with the newest sources. Where a member is too old, a newer one is missing.
     pub async fn check(&self) -> CheckResults {
         let newest = self.newest().await?;
         let (head, head_etag) =
@@ -252,8 +246,7 @@ impl<W: Window> WindowChecks<W> {
         Ok("took the member out")
     }
 
-    /// Writes the copy of a member. Where it `readmits` the member, that gets its right date; if the window was
-    /// full, other sources may belong into it now. A source that is no member any more is a lost race.
+    /// Where it `readmits` the member, that gets its right date; other sources may belong into a full window now.
     async fn write_member(&self, id: &str, readmits: bool) -> RepairResult {
         let ((mut head, etag), copy) = (self.read_head().await?, self.copy_etag(id).await?);
         let source = self.live_source(id).await?;

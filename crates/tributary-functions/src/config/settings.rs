@@ -25,7 +25,6 @@ impl ConfigError {
 }
 
 impl Settings<'static> {
-    /// The environment, where the Functions host puts app settings.
     pub(crate) const ENVIRONMENT: Self =
         Self { look_up: &|name| env::var(name).ok(), is_complete: true };
 
@@ -44,8 +43,7 @@ impl<'a> Settings<'a> {
         (self.look_up)(name).filter(|value| !value.trim().is_empty())
     }
 
-    /// Returns a setting without which the app does not serve. The commands `functions` and `openapi` and tests
-    /// run without settings, and get the example.
+    /// Returns a setting without which the app does not serve. Commands and tests without settings get the example.
     pub fn required(self, name: &str, example: &str) -> Result<String, ConfigError> {
         let example = || (!self.is_complete).then(|| example.to_owned());
         let text = self.text(name).or_else(example);
@@ -57,8 +55,6 @@ impl<'a> Settings<'a> {
         environment.is_some_and(|name| name.eq_ignore_ascii_case("Development"))
     }
 
-    /// Returns true if a setting is `true`, and false if it is `false` or not set. Any other value is an
-    /// error.
     pub(crate) fn switch(self, name: &str) -> Result<bool, ConfigError> {
         Ok(self.given_switch(name)?.unwrap_or(false))
     }
@@ -67,7 +63,6 @@ impl<'a> Settings<'a> {
         self.choice(name, [("true", true), ("false", false)])
     }
 
-    /// Returns the value of a setting that is one of these words; `None` if it is not set.
     pub(super) fn choice<T, const N: usize>(
         self,
         name: &str,

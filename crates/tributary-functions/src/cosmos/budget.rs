@@ -6,14 +6,9 @@
 //! | an HTTP request | with [`Reason::BudgetSpent`](super::Reason), a 503, before the next store request |
 //! | a run in the background | inside its slice, and a later run goes on |
 //!
-//! A budget is checked before a store request and charged after it, since the store names the charge in
-//! its answer. So work exceeds its budget by at most the requests that were in flight when it was
-//! spent. The limit of a request stands above that of its page: a list ends early before it fails.
-//!
-//! *A spent budget loses nothing.* The check comes before a store request is sent, so a command ends
-//! between two of its writes, as after a crash. What follows a crash follows here: a transaction is
-//! whole, a retried command recognises its own write, and another command or a projection completes
-//! what has begun.
+//! A budget is checked before a store request and charged after it. So work exceeds its budget by at most the
+//! requests in flight, and a command ends between two of its writes, as after a crash. The limit of a request
+//! stands above that of its page: a list ends early before it fails.
 
 use std::{sync::Arc, time::Duration};
 
@@ -36,11 +31,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits of an HTTP request whose function has none of its own.
-    ///
-    /// A command that meets others on the same item may be attempted some hundred times in 10 s
-    /// ([`retry`](super::retry())), with up to four store requests each. The dearest single write, an
-    /// item of 512 KiB, is charged some 3,000 request units. Azure answers a caller within 230 s.
+    /// The limits of an HTTP request whose function has none of its own: a hundred attempts of a command, and more
+    /// than the dearest single write (some 3,000 request units). Azure answers a caller within 230 s.
     pub const REQUEST: Self =
         Self { store_requests: 1_000, request_units: 20_000, time: Duration::from_mins(1) };
 }
@@ -49,7 +41,6 @@ impl Limits {
 #[derive(Debug, Clone)]
 pub struct Budget {
     limits: Limits,
-    /// `None` outside of a metered task: then only the time counts.
     meter: Option<Arc<Meter>>,
     requests_before: u64,
     request_units_before: f64,
@@ -84,8 +75,7 @@ tokio::task_local! {
     static REQUEST_BUDGET: Option<Budget>;
 }
 
-/// Runs `work` within limits: when one is reached, each further store request of `work` fails with
-/// [`Reason::BudgetSpent`](super::Reason) and is not sent.
+/// Runs `work` within limits: beyond them its store requests fail with `BudgetSpent`, and are not sent.
 pub(crate) async fn within<F: Future>(limits: Limits, work: F) -> F::Output {
     REQUEST_BUDGET.scope(Some(Budget::start(limits)), work).await
 }
@@ -113,48 +103,5 @@ pub(super) fn check_request_budget() -> Result<(), StoreError> {
     match REQUEST_BUDGET.try_with(is_spent) {
         Ok(true) => Err(StoreError::new(Reason::BudgetSpent, false)),
         _ => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cosmos::{meter::CostShare, metered};
-
-    const LIMITS: Limits =
-        Limits { store_requests: 3, request_units: 10, time: Duration::from_mins(1) };
-
-    fn used(hundredths_of_ru: u64) {
-        CostShare::for_request(hundredths_of_ru).charge();
-    }
-
-    #[tokio::test]
-    async fn a_budget_counts_what_is_used_from_its_start() {
-        metered(async {
-            used(5_000);
-            let budget = Budget::start(LIMITS);
-            used(499);
-            used(500);
-            assert!(!budget.is_spent(), "9.99 request units in two requests");
-            used(1);
-            assert!(budget.is_spent());
-            let by_units = Budget::start(LIMITS);
-            used(1_000);
-            assert!(by_units.is_spent());
-        })
-        .await;
-    }
-
-    #[tokio::test]
-    async fn work_beyond_its_limits_is_refused_a_store_request() {
-        let work = within(LIMITS, async {
-            check_request_budget().unwrap();
-            used(1_000);
-            without_limits(async { check_request_budget().unwrap() }).await;
-            check_request_budget()
-        });
-        let (refused, _) = metered(work).await;
-        assert_eq!(refused.unwrap_err().reason, Reason::BudgetSpent);
-        assert!(check_request_budget().is_ok(), "without limits");
     }
 }

@@ -49,8 +49,7 @@ struct SystemFields {
 }
 
 impl Container {
-    /// Returns the names that the leases of the change feed begin with: one request (2 request units) at the
-    /// first use, and none later.
+    /// Costs one request (2 request units) at the first use.
     pub(crate) async fn feed_identity(&self) -> Result<&FeedIdentity, StoreError> {
         let read = async || {
             let client = self.client().await?;
@@ -70,7 +69,6 @@ impl Container {
         measured(self.id(), None, false, timed(call)).await.map_err(StoreError::from_read)
     }
 
-    /// Returns the number of the last write of a physical partition that this instance has met in an answer.
     pub(crate) fn seen_lsn(&self, partition: &str) -> u64 {
         self.cosmos.session.lsn(self.id(), partition)
     }
@@ -83,11 +81,8 @@ impl Container {
         })
     }
 
-    /// Reads the first change of a range behind a position, which is the continuation of a lease; without
-    /// one, the first change of all.
-    ///
-    /// The range lies in one physical partition: see [`parts_of`]. This is one store request (1 to 2 request
-    /// units), whose page ends after the first transaction.
+    /// Reads the first change of a range, which lies in one physical partition, behind the continuation of a lease:
+    /// one request (1 to 2 request units), whose page ends after the first transaction.
     pub(crate) fn feed_head<'a>(
         &'a self,
         range: &'a EpkRange,
@@ -115,8 +110,7 @@ impl Container {
     }
 }
 
-/// Returns the parts of a range that lie in one physical partition each: after a split, a lease of the parent
-/// spans several.
+/// After a split, a lease of the parent spans several physical partitions.
 pub(crate) fn parts_of(range: &EpkRange, physical: &[EpkRange]) -> Vec<EpkRange> {
     let Some(range) = feed_range(range) else { return Vec::new() };
     let part = |physical: &EpkRange| {
@@ -155,24 +149,4 @@ fn feed_range(range: &EpkRange) -> Option<FeedRange> {
     let min = EffectivePartitionKey::try_from(range.min.as_str()).ok()?;
     let max = EffectivePartitionKey::try_from(range.max.as_str()).ok()?;
     if min < max { FeedRange::new(min, max).ok() } else { None }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn range(min: &str, max: &str) -> EpkRange {
-        EpkRange { min: min.into(), max: max.into() }
-    }
-
-    #[test]
-    fn a_range_has_a_part_in_each_physical_partition() {
-        let physical = [range("", "40"), range("40", "80"), range("80", "FF")];
-        assert_eq!(parts_of(&range("", "FF"), &physical), physical);
-        assert_eq!(parts_of(&range("10", "50"), &physical), [range("10", "40"), range("40", "50")]);
-        assert_eq!(parts_of(&range("80", "FF"), &physical), [range("80", "FF")]);
-        for bad in [range("FF", ""), range("40", "40"), range("x", "FF"), range("4", "FF")] {
-            assert_eq!(parts_of(&bad, &physical), [], "{bad:?}");
-        }
-    }
 }

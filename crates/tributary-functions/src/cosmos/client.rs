@@ -12,18 +12,13 @@ use super::{StoreError, meter::MeterHandler, session::InstanceSession};
 use crate::brand::brand;
 pub use crate::containers;
 
-/// The time limit of one store operation, with all the retries of the SDK: a caller gives up long before the
-/// 240 s of the Functions host, and can retry after an early 503.
+/// A caller gives up long before the 240 s of the Functions host, and can retry after an early 503.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The total time that the SDK waits for a throttled operation before the caller gets a 429. Five seconds
-/// outlast a burst; the default of 30 s would hold requests and their memory while more arrive.
+/// Five seconds outlast a burst; the default of 30 s would hold requests and their memory while more arrive.
 const MAX_THROTTLED_WAIT: Duration = Duration::from_secs(5);
 
-/// One database of a Cosmos DB account.
-///
-/// Creating one sends nothing, so the handler is ready for the Functions host at once. An unreachable
-/// store is an error of the request that needs it.
+/// One database of an account. Creating one sends nothing: an unreachable store fails the request that needs it.
 #[derive(Debug)]
 pub struct Cosmos {
     options: CosmosOptions,
@@ -42,23 +37,20 @@ pub struct CosmosOptions {
 }
 
 impl From<CosmosOptions> for Arc<Cosmos> {
-    fn from(options: CosmosOptions) -> Self {
-        let (client, session) = (OnceCell::new(), Arc::default());
-        Cosmos { options, runtime: None, client, session }.into()
+    fn from(CosmosOptions { account, database }: CosmosOptions) -> Self {
+        Cosmos::new(account, None, database)
     }
 }
 
 impl Cosmos {
-    /// Creates a handle on the database of an account. Requests go through `runtime`, or through the SDK's
-    /// own runtime.
+    /// Creates a handle on a database. Requests go through `runtime`, or through the SDK's own runtime.
     pub fn new(
         account: AccountReference,
         runtime: Option<CosmosRuntime>,
         database: String,
     ) -> Arc<Self> {
         let options = CosmosOptions { account, database };
-        let (client, session) = (OnceCell::new(), Arc::default());
-        Arc::new(Self { options, runtime, client, session })
+        Arc::new(Self { options, runtime, client: OnceCell::new(), session: Arc::default() })
     }
 
     pub(super) async fn container_client(
@@ -76,17 +68,10 @@ impl Cosmos {
         Ok(client.endpoint().host_str().unwrap_or_default().to_owned())
     }
 
-    /// Connects to the account. Other settings keep the SDK's defaults:
-    ///
-    /// - An account has one region (`docs/consistency.md`). Where someone has added one, requests still go to
-    ///   the write region, the first in the account's order, and no slow read goes to the other one as well
-    ///   (hedging). After errors the SDK retries there, and no option prevents it.
-    /// - Connections: 5 s to connect and 6 s for an attempt of a request, so [`OPERATION_TIMEOUT`] leaves
-    ///   room for three attempts. A few HTTP/2 connections, with a ping each second, which finds the dead
-    ///   connections of an instance that was frozen. More connections would only cost memory.
-    /// - Answers to writes without the item: the app has it.
-    /// - Binary encoding and session tokens are on. `AZURE_COSMOS_BINARY_ENCODING_ENABLED=false` is
-    ///   for the vNext emulator.
+    /// Connects to the account. An account has one region (`docs/consistency.md`); where someone has added one,
+    /// requests still go to the write region. [`OPERATION_TIMEOUT`] leaves room for three attempts of 6 s. A ping
+    /// each second finds the dead connections of an instance that was frozen. Answers to writes come without the
+    /// item. `AZURE_COSMOS_BINARY_ENCODING_ENABLED=false` is for the vNext emulator.
     async fn connect(&self) -> Result<CosmosClient, StoreError> {
         let throttling = ThrottlingRetryOptionsBuilder::new()
             .with_max_retry_wait_time(MAX_THROTTLED_WAIT)
@@ -112,9 +97,8 @@ impl Cosmos {
     }
 }
 
-/// Implements `latest_committed` and `in_background` of a container for a domain's handle, which
-/// has a field for each [`Container`](crate::cosmos::Container), for all containers at once:
-/// `containers!(Rooms: rooms, bookings);`
+/// Implements `latest_committed` and `in_background` for a domain's handle with a field for each
+/// [`Container`](crate::cosmos::Container): `containers!(Rooms: rooms, bookings);`
 #[macro_export]
 macro_rules! containers {
     ($handle:ty: $($container:ident),+ $(,)?) => {

@@ -1,32 +1,27 @@
-//! Group commit: operations that arrive for a key while a write to it is under way are carried out
-//! together, in one write.
+//! Group commit: operations that arrive for a key while a write to it is under way are carried out together, in
+//! one write.
 //!
-//! The first operation on a key starts a run at once. While its group is in flight, further operations
-//! wait in the key's queue. When the group ends, the next group takes the waiting operations. The run
-//! ends when none waits. So an operation that meets no other costs as much as alone, and under
-//! contention a write serves all operations that have arrived during the write before.
+//! The first operation on a key starts a run at once. While its group is in flight, further operations wait in
+//! the key's queue, and the next group takes them. The run ends when none waits. So an operation that meets no
+//! other costs as much as alone.
 //!
-//! - *Dropped callers.* The caller that starts a run drives it until it has its own outcome, so an
-//!   operation that meets no other needs no task of its own. Then, or when that caller is dropped
-//!   before, the run continues in a task: no caller ends it. An operation whose caller is dropped
-//!   before its group begins is left out. If the caller is dropped later, the operation may or may
-//!   not be carried out, and its outcome is discarded.
-//! - *Waiting time.* An operation waits for the group in flight, and for the full groups ahead of it in
-//!   the queue. Operations leave the queue in the order of their arrival, and an operation gets its
+//! - *Dropped callers.* The caller that starts a run drives it until it has its own outcome. Then, or when that
+//!   caller is dropped before, the run continues in a task. An operation whose caller is dropped before its group
+//!   begins is left out. If the caller is dropped later, its outcome is discarded.
+//! - *Waiting time.* An operation waits for the group in flight, and for the full groups ahead of it. It gets its
 //!   outcome with its first group. A retry is a new operation.
-//! - *A panic* ends its group only. Its members get [`GroupPanicked`], and the next group begins without
-//!   memory.
-//! - *Costs* are divided evenly among the members ([`Meter::shares`](super::Meter::shares)). The trace
-//!   has them under the member that came first.
-//! - *Memory.* A key without operations has no entry. The memory that a run keeps from group to group
-//!   ends with the run, so another instance can make it old, but never older than the run.
+//! - *A panic* ends its group only. Its members get [`GroupPanicked`], and the next group begins without memory.
+//! - *Costs* are divided evenly among the members ([`Meter::shares`](super::Meter::shares)). The trace has them
+//!   under the member that came first.
+//! - *Memory.* A key without operations has no entry. The memory that a run keeps from group to group ends with
+//!   the run, so another instance can make it old, but never older than the run.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     hash::Hash,
     panic::AssertUnwindSafe,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     task::{self, Poll, ready},
 };
 
@@ -40,7 +35,7 @@ use super::{
     budget::without_limits,
     meter::{CostShare, metered_apart},
     retry::note_write,
-    session::{Captures, SeenPositions, current_captures, in_no_session},
+    session::{Captures, SeenPositions, current_captures, in_no_session, lock},
 };
 use crate::telemetry::{TraceScope, WorkDetail, followed};
 
@@ -88,7 +83,6 @@ struct SharedWork {
     members: usize,
 }
 
-/// A run, driven by the caller that polls it. A run that is dropped before its end continues in a task.
 struct DrivenRun {
     work: Option<BoxFuture<'static, ()>>,
     runtime: Handle,
@@ -129,8 +123,7 @@ impl<C: Combine> Combiner<C> {
         Self(Arc::new(Shared { groups, queues: Mutex::default() }))
     }
 
-    /// Carries out an operation together with the operations that come at the same time. The caller
-    /// must poll or drop the future: other callers may wait for the same group.
+    /// The caller must poll or drop the future: other callers may wait for the same group.
     pub(crate) async fn submit(
         &self,
         key: C::Key,
@@ -224,7 +217,6 @@ impl<C: Combine> Shared<C> {
         members.zip(answers).collect()
     }
 
-    /// Takes the next group out of a queue. Returns `None`, and removes the queue, if none waits.
     fn next_group(&self, key: &C::Key) -> Option<Vec<QueuedOperation<C>>> {
         let mut queues = self.queues();
         let queue = queues.get_mut(key)?;
@@ -254,7 +246,7 @@ impl<C: Combine> Shared<C> {
     }
 
     fn queues(&self) -> MutexGuard<'_, HashMap<C::Key, VecDeque<QueuedOperation<C>>>> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.queues)
     }
 }
 
@@ -311,14 +303,6 @@ mod tests {
         assert_eq!(outcomes, expected.map(Some));
         assert_eq!(at_once(&combiner, &[7]).await, [Some((1, 7))], "nothing is remembered");
         assert_eq!(at_once(&combiner, &[400]).await, [Some((1, 400))], "one may be too large");
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn operations_one_after_the_other_form_no_group() {
-        let combiner = Combiner::new(Sums);
-        for _ in 0..2_000 {
-            assert_eq!(combiner.submit(0, 1).await.ok(), Some((1, 1)), "nothing is remembered");
-        }
     }
 
     #[tokio::test]

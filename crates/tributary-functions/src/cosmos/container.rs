@@ -1,8 +1,5 @@
-//! The reads and writes of a container.
-//!
-//! The calls of the SDK are in functions that return a boxed future and have no type parameter, where the
-//! SDK allows that. So its code, some hundred KB for an operation, is compiled once, and not again for each
-//! type of item and in each crate with a domain.
+//! The reads and writes of a container. The calls of the SDK are in functions without a type parameter that
+//! return a boxed future, so that its code is compiled once, and not again for each type of item.
 
 use std::{iter, sync::Arc};
 
@@ -75,10 +72,8 @@ impl Container {
         self.id
     }
 
-    /// Returns the container for work in the background. Its requests have low priority: a store that is
-    /// short of request units refuses them before others.
-    ///
-    /// An account with priority-based execution obeys the priority, and any other ignores it: <https://learn.microsoft.com/azure/cosmos-db/priority-based-execution>.
+    /// Returns the container for work in the background. An account with priority-based execution refuses its
+    /// requests before others: <https://learn.microsoft.com/azure/cosmos-db/priority-based-execution>.
     pub fn in_background(&self) -> Self {
         let low =
             ThroughputControlOptionsBuilder::new().with_priority_level(PriorityLevel::Low).build();
@@ -87,9 +82,8 @@ impl Container {
         Self { options: options.into(), ..self.clone() }
     }
 
-    /// Returns the container whose reads and queries return the latest committed state, at twice the request
-    /// units: the store asks a quorum of replicas. Without it a read returns at least what this instance has
-    /// written or read before, which may be older than what another instance has written.
+    /// Returns the container whose reads return the latest committed state, at twice the request units. Without it a
+    /// read returns at least what this instance has written or read.
     pub fn latest_committed(&self) -> Self {
         let mut options = (*self.options).clone();
         options.read_consistency_strategy = Some(ReadConsistencyStrategy::LatestCommitted);
@@ -147,8 +141,7 @@ impl Container {
         Ok(ETag::from(tag))
     }
 
-    /// Replaces an item; `PreconditionFailed` when it has changed since `etag`, `NotFound` when it
-    /// is gone. It keeps the properties that a `T` does not know: see [`ETag`].
+    /// Replaces an item that has not changed since `etag`. It keeps the properties that a `T` does not know.
     pub async fn replace<T: Serialize + DeserializeOwned + Sync>(
         &self,
         partition_key: &str,
@@ -173,8 +166,6 @@ impl Container {
         }
     }
 
-    /// Creates an item with the properties of a state `from` elsewhere that a `T` does not know:
-    /// see [`ETag`].
     pub(crate) async fn create_moved<T: Serialize + DeserializeOwned + Sync>(
         &self,
         partition_key: &str,
@@ -185,7 +176,6 @@ impl Container {
         self.write_over(partition_key, id, item, (from, ItemWrite::Create)).await
     }
 
-    /// Writes an item with the properties of a state that its type does not know.
     async fn write_over<T: Serialize + DeserializeOwned + Sync>(
         &self,
         partition_key: &str,
@@ -256,8 +246,7 @@ impl Container {
         })
     }
 
-    /// Carries out all writes of a transaction or none, and returns the new ETags in order; a delete
-    /// has none.
+    /// Carries out all writes of a transaction or none, and returns the new ETags in order; a delete has none.
     pub fn transact(
         &self,
         transaction: Transaction,
@@ -320,8 +309,6 @@ impl Container {
         (options, token)
     }
 
-    /// Returns true if a read has failed since the store has no state with the position of the caller's
-    /// session.
     pub(super) fn lacks_position(&self, error: &CosmosError) -> bool {
         let status = error.status();
         // The client answers so after its own retries.

@@ -16,8 +16,7 @@ const UNREADABLE_ITEM: SubStatusCode = SubStatusCode::new(20020);
 pub struct StoreError {
     /// The reason, by what a caller can do about it.
     pub reason: Reason,
-    /// True if the write may have been carried out although it failed: its answer was lost, or that of an
-    /// earlier attempt, which the SDK has repeated by itself. Always false for a read.
+    /// True if the write may have been carried out although it failed: an answer was lost. Always false for a read.
     pub answer_lost: bool,
     /// The error of the SDK, which may name containers and endpoints, or a [`ParseError`]: for the log only.
     #[source]
@@ -48,8 +47,7 @@ pub enum Reason {
     /// 449: a concurrent write to the same item; the operation was not carried out.
     #[error("a concurrent write of the same item")]
     RetryWith,
-    /// 408, 410, 503 or no answer: a write may have been carried out. Also 404 with a sub-status: the
-    /// container is missing (1003), or no replica has the session (1002).
+    /// 408, 410, 503 or no answer: a write may have been carried out. Also 404 with a sub-status (1003, 1002).
     #[error("unavailable: no answer, or no permission")]
     Unavailable,
     /// The account or its database has no such container.
@@ -68,8 +66,7 @@ pub enum Reason {
     Unexpected,
 }
 
-/// The place at which an item is not of the type that was asked for. The parser's own message may quote values,
-/// which belong into no log.
+/// The parser's own message may quote values, which belong into no log.
 #[derive(Debug, thiserror::Error)]
 #[error("the parser stopped at column {column} of the item")]
 struct ParseError {
@@ -82,8 +79,6 @@ impl StoreError {
         matches!(self.reason, Reason::PreconditionFailed | Reason::Conflict | Reason::RetryWith)
     }
 
-    /// Returns true if the same operation can succeed later without another decision. A container
-    /// may be created meanwhile.
     pub(crate) fn is_transient(&self) -> bool {
         matches!(
             self.reason,
@@ -95,7 +90,6 @@ impl StoreError {
         )
     }
 
-    /// Returns true if the same operation on this item would fail again. It may succeed on others.
     pub(crate) fn is_permanent(&self) -> bool {
         matches!(
             self.reason,
@@ -103,7 +97,6 @@ impl StoreError {
         )
     }
 
-    /// Returns true if the store did not answer an attempt of the SDK.
     pub(crate) fn is_unanswered(&self) -> bool {
         self.answer_lost || self.reason == Reason::Unavailable
     }
@@ -122,7 +115,6 @@ impl StoreError {
         Self::new(Reason::PreconditionFailed, answer_lost)
     }
 
-    /// Creates the error of a bug, of the store or of the app itself.
     pub(crate) fn unexpected() -> Self {
         Self::new(Reason::Unexpected, false)
     }
@@ -191,7 +183,6 @@ impl From<CosmosError> for StoreError {
     }
 }
 
-/// Returns true if a request that the SDK has repeated may have been carried out.
 fn lost_an_answer(diagnostics: &DiagnosticsContext) -> bool {
     let requests = diagnostics.requests();
     let repeated = requests.iter().rev().skip(1);

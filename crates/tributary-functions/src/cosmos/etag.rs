@@ -1,9 +1,8 @@
 //! ETags, and the properties that a conditional write keeps.
 //!
-//! In a rolling deployment two versions of the app write the same items. The older one parses an item into a
-//! type that lacks the newer properties, and would lose them when it replaces the item. So the ETag of an item
-//! that was read also has the state that it names. A write under this ETag keeps each property of that state
-//! which the type of the written item does not know.
+//! In a rolling deployment two versions of the app write the same items. The older one parses an item into a type
+//! that lacks the newer properties, and would lose them. So the ETag of an item that was read also has the state
+//! that it names, and a write under it keeps each property which the type of the written item does not know.
 //!
 //! | property | kept | reason |
 //! | --- | --- | --- |
@@ -13,10 +12,8 @@
 //! | known to the type of the written item | as written | a missing one was removed |
 //! | `ttl`, and those of the store itself (`_ts`) | no | an item that lives too long is repaired, a deleted one is not |
 //!
-//! Nothing is kept where the write replaces an item by another: by an item of another `type`, by a tombstone, or
-//! a tombstone by an item. An item with a positive `ttl` is a tombstone.
-//!
-//! A write costs no further request. An item without an unknown property is sent as it is.
+//! Nothing is kept where the write replaces an item by one of another `type`, by a tombstone (an item with a
+//! positive `ttl`), or a tombstone by an item. A write costs no further request.
 
 use std::{fmt, sync::Arc};
 
@@ -28,10 +25,7 @@ use super::{JsonText, StoreError};
 
 type Object = Map<String, Value>;
 
-/// The ETag of an item: the name of its state, which changes with every write.
-///
-/// An ETag that comes from a read has this state, too, for the writes under it. Two ETags are equal if they name
-/// the same state.
+/// The ETag of an item: the name of its state. One from a read has this state, too, for the writes under it.
 #[derive(Clone)]
 pub struct ETag {
     tag: Etag,
@@ -70,8 +64,7 @@ fn to_value(item: &dyn erased_serde::Serialize) -> Result<Value, StoreError> {
     serde_json::to_value(item).map_err(|_| StoreError::unexpected())
 }
 
-/// Returns the new item with the properties of the stored one that are in neither the new item nor the known
-/// part of the stored one. The known part is asked for only if the stored item has more than the new one.
+/// The known part is asked for only if the stored item has more than the new one.
 fn completed(
     stored: Option<Object>,
     new: Value,
@@ -243,16 +236,6 @@ mod tests {
             {"id": "c", "name": "C"},
         ]);
         assert_eq!(reordered["labels"], expected);
-    }
-
-    #[test]
-    fn a_tombstone_keeps_nothing_and_leaves_nothing() {
-        let deleted = written(&stored(), |room| room.ttl = Some(60));
-        assert_eq!(deleted.get("size"), None);
-        let mut tombstone = stored();
-        tombstone["ttl"] = json!(60);
-        let again = written(&tombstone, |room| room.ttl = None);
-        assert_eq!((again.get("size"), again.get("ttl")), (None, None));
     }
 
     #[test]

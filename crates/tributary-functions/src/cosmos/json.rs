@@ -11,11 +11,8 @@ use serde_json::{Map, Value};
 
 use super::{ETag, StoreError, meter::timed_sync};
 
-/// An item as JSON text: for answers that have items as they were written, and for the way from the SDK into
-/// a type of the app.
-///
-/// All reads and queries of the SDK have this one type. So its code is compiled once, and that of an app's
-/// type has one parser instead of the SDK's three.
+/// An item as JSON text: for answers that have items as they were written. All reads of the SDK have this type, so
+/// its code is compiled once, and that of an app's type has one parser instead of the SDK's three.
 #[derive(Debug, Clone)]
 pub struct JsonText(Vec<u8>);
 
@@ -55,9 +52,7 @@ impl JsonText {
         id.map(str::to_owned)
     }
 
-    /// Returns `before`, a JSON array of the items, and `after`.
-    ///
-    /// Each item is freed as soon as it is copied, so a page is in memory little more than once.
+    /// Returns `before`, a JSON array of the items, and `after`. Each item is freed as soon as it is copied.
     pub fn array(before: &str, items: Vec<Self>, after: &str) -> Vec<u8> {
         let length: usize = items.iter().map(|item| item.0.len() + ','.len_utf8()).sum();
         let mut text = Vec::with_capacity(before.len() + "[]".len() + length + after.len());
@@ -96,9 +91,8 @@ const MAX_WHOLE: u64 = (1 << 53) - 1;
 
 const MAX_WHOLE_DIGITS: usize = 16;
 
-/// Parses an item. A whole number of its own above 2⁵³ − 1 is the double that it is to other programs, so it is
-/// no `u64`. The version or count of an item that can be read is therefore never at its top: adding to
-/// it cannot overflow.
+/// Parses an item. A whole number above 2⁵³ − 1 is a double, as to other programs, and so no `u64`: adding to a
+/// version or a count cannot overflow.
 pub(crate) fn parse_item<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
     let digits = text.chunk_by(|one, next| one.is_ascii_digit() && next.is_ascii_digit());
     if digits.map(<[u8]>::len).all(|run| run < MAX_WHOLE_DIGITS) {
@@ -127,8 +121,7 @@ pub struct Stored<T> {
 pub type ReadResult<T> = Result<Option<Stored<T>>, StoreError>;
 
 impl<T> Stored<T> {
-    /// Returns the item as a `U`; `None` if it is of another type
-    /// ([`item_types`](crate::values::item_types)).
+    /// Returns the item as a `U`; `None` if it is of another type ([`item_types`](crate::values::item_types)).
     pub fn of_type<U: TryFrom<T>>(self) -> Option<Stored<U>> {
         self.filter_map(|item| item.try_into().ok())
     }
@@ -162,26 +155,9 @@ struct ETagOfRow {
 
 #[cfg(test)]
 mod tests {
-    use std::error::Error as _;
-
     use serde_json::json;
 
-    use super::{super::Reason, *};
-
-    #[test]
-    fn the_error_of_an_unreadable_item_quotes_no_value() {
-        #[derive(Debug, Deserialize)]
-        struct Numbered {
-            #[expect(dead_code, reason = "it cannot be read")]
-            id: u64,
-        }
-
-        let item = JsonText::from(&json!({"id": "secret"}));
-        let error = item.read::<Numbered>().unwrap_err();
-        assert_eq!(error.reason, Reason::Unreadable);
-        let cause = error.source().unwrap();
-        assert!(!format!("{error:?} {cause}").contains("secret"), "{error:?} {cause}");
-    }
+    use super::*;
 
     #[test]
     fn a_row_of_a_query_has_its_etag_and_its_state() {

@@ -59,21 +59,17 @@ impl Meter {
         self.throttled.load(Relaxed)
     }
 
-    /// Returns true if the store was used. A member of a large group may have used it for a share of 0
-    /// requests.
+    /// A member of a large group may have used the store for a share of 0 requests.
     pub(crate) fn used_the_store(&self) -> bool {
         self.used.load(Relaxed)
     }
 
-    /// Returns the sum of the durations of all calls of the SDK, its retries and pauses included. Calls
-    /// at the same time count each.
+    /// The sum of all calls of the SDK, its retries and pauses included.
     pub(crate) fn duration(&self) -> Duration {
         Duration::from_nanos(self.nanoseconds.load(Relaxed))
     }
 
-    /// Divides the costs of work for several `members` among them, as evenly as whole hundredths, requests
-    /// and refusals allow. The first members get the remainders, so the sum is exact. Each share has the
-    /// whole duration: all members have waited for it.
+    /// Divides the costs among `members` without a rest. Each share has the whole duration: all have waited for it.
     pub(super) fn shares(&self, members: usize) -> impl Iterator<Item = CostShare> {
         let members = members as u64;
         let [units, requests, throttled, nanoseconds] =
@@ -90,8 +86,7 @@ impl Meter {
         })
     }
 
-    /// Returns the request units that no pacer has counted, and notes that they are counted, in the meters of
-    /// outer work, too: work in turns may have parts in turns.
+    /// Notes in the meters of outer work, too, that they are counted: work in turns may have parts in turns.
     pub(super) fn take_unpaced(&self) -> f64 {
         let paced = self.paced_hundredths.load(Relaxed);
         let unpaced = self.hundredths_of_ru.load(Relaxed).saturating_sub(paced);
@@ -145,9 +140,8 @@ impl CostShare {
     }
 }
 
-/// Runs `work` with a meter of all its store operations. If `work` is a part of other metered work, the
-/// meter of that work counts them, too. Operations in tasks that `work` spawns are not counted, but the
-/// members of a group commit are charged their shares.
+/// Runs `work` with a meter of all its store operations; a meter around it counts them, too. Operations in tasks that
+/// `work` spawns are not counted, but the members of a group commit are charged their shares.
 pub async fn metered<F: Future>(work: F) -> (F::Output, Arc<Meter>) {
     // The other work is that in which this one runs, not that in which it was made.
     metered_within(current_meter(), work).await
@@ -163,11 +157,8 @@ async fn metered_within<F: Future>(parent: Option<Arc<Meter>>, work: F) -> (F::O
     (output, meter)
 }
 
-/// Waits for a call of the SDK, its answer decoded, and adds its duration to the meter of the current task:
-/// the operation's own diagnostics leave out the work of the SDK before and after it.
-///
-/// The future is boxed: those of the SDK are large, and nested so deeply that the compiler fails to prove
-/// them `Send` through the layers above.
+/// Adds the whole duration of a call to the meter: the diagnostics leave out the work before and after it. Boxed: the
+/// futures of the SDK are too deep for the compiler to prove them `Send`.
 pub(super) fn timed<'a, F: Future + Send + 'a>(call: F) -> BoxFuture<'a, F::Output> {
     Box::pin(async {
         let started = Instant::now();
@@ -177,8 +168,6 @@ pub(super) fn timed<'a, F: Future + Send + 'a>(call: F) -> BoxFuture<'a, F::Outp
     })
 }
 
-/// Runs a call of the SDK that waits for nothing, such as writing an item as JSON, and adds its duration
-/// to the meter of the current task.
 pub(super) fn timed_sync<T>(call: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     let output = call();
@@ -191,8 +180,6 @@ fn charge_since(started: Instant) {
     CostShare { nanoseconds, ..CostShare::default() }.charge();
 }
 
-/// Records every completed operation of the client in telemetry, in the meter of the current task, and in
-/// the sessions of its request and of the instance.
 pub(super) struct MeterHandler(pub(super) Arc<InstanceSession>);
 
 impl DiagnosticsHandler for MeterHandler {
@@ -260,16 +247,5 @@ mod tests {
         .await;
         assert_eq!((meter.requests(), meter.throttled()), (2, 1));
         assert!((meter.request_units() - 10.0).abs() < 1e-9);
-    }
-
-    #[tokio::test]
-    async fn a_member_whose_share_is_nothing_has_used_the_store() {
-        let parent = Meter::default();
-        parent.add(share(1));
-        let last = parent.shares(2).last().unwrap_or(share(1));
-        let ((), meter) = metered(async { last.charge() }).await;
-        assert_eq!((meter.requests(), meter.used_the_store()), (0, true));
-        let ((), unused) = metered(async {}).await;
-        assert!(!unused.used_the_store());
     }
 }

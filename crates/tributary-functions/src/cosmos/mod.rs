@@ -21,8 +21,6 @@ pub use azure_data_cosmos::Query;
 pub use budget::deadline;
 pub use budget::{Budget, Limits};
 pub(crate) use budget::{within, within_request};
-#[cfg(test)]
-pub(crate) use change_feed::NextChange;
 pub(crate) use change_feed::{FeedHead, parts_of};
 pub use client::{Cosmos, CosmosOptions, containers};
 pub(crate) use combiner::{Combine, Combiner};
@@ -40,6 +38,6 @@ pub use queries::{Pages, RowResult, Scope};
 pub use retry::{Attempt, Retryable, retry};
 pub(crate) use retry::{confirmed, decided, decides_on_latest};
 pub(crate) use session::{
-    Captures, EagerApplications, SeenPositions, Session, in_no_session, in_session,
+    Captures, EagerApplications, SeenPositions, Session, in_no_session, in_session, lock,
 };
 pub use transaction::{Refusal, Transaction};

@@ -2,20 +2,16 @@
 
 use std::{
     num::NonZeroU32,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::metered;
+use super::{lock, metered};
 
-/// A rate limit in request units a second.
-///
-/// The cost of an operation is known when it ends, so it is paid afterwards: the next operation begins when
-/// the rate has yielded all that was spent. All operations that have begun at the same time are paid before
-/// the next one begins, and idle time earns nothing. So in any period, the cost is at most what the rate
-/// yields in it, plus that of the operations in flight at its beginning and end.
+/// A rate limit in request units a second. The cost of an operation is known when it ends, so it is paid afterwards:
+/// the next one begins when the rate has yielded all that was spent. Idle time earns nothing.
 #[derive(Debug)]
 pub struct Pacer {
     rate: Option<NonZeroU32>,
@@ -28,8 +24,7 @@ impl Pacer {
         Self { rate, paid: Mutex::new(Instant::now()) }
     }
 
-    /// Runs an operation when the earlier ones are paid; `None` if that is not before the deadline. One that
-    /// need not wait runs even after it, so work without any time still makes progress.
+    /// Returns `None` if its turn does not come before the deadline. One that need not wait runs even after it.
     pub(crate) async fn run<F: Future>(
         &self,
         deadline: impl Into<Option<Instant>>,
@@ -39,12 +34,11 @@ impl Pacer {
         Some(self.charge(operation).await)
     }
 
-    /// Runs an operation at once. Later ones wait until it is paid. A part of it that a pacer has counted is
-    /// not counted again.
+    /// Runs an operation at once. Later ones wait until it is paid. What a pacer has counted is not counted again.
     pub async fn charge<F: Future>(&self, operation: F) -> F::Output {
         let (output, meter) = metered(operation).await;
         if let Some(rate) = self.rate {
-            let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut paid = lock(&self.paid);
             *paid = paid_at(*paid, Instant::now(), meter.take_unpaced(), rate);
         }
         output
@@ -52,7 +46,7 @@ impl Pacer {
 
     async fn turn(&self, deadline: Option<Instant>) -> Option<()> {
         loop {
-            let paid = *self.paid.lock().unwrap_or_else(PoisonError::into_inner);
+            let paid = *lock(&self.paid);
             // Other operations may have spent more while this one slept.
             if paid <= Instant::now() {
                 return Some(());
@@ -69,30 +63,25 @@ fn paid_at(paid: Instant, now: Instant, request_units: f64, rate: NonZeroU32) ->
     paid.max(now) + Duration::from_secs_f64(request_units / f64::from(rate.get()))
 }
 
-/// Settings of the work in the background that may have any size: renames, and the removal of the
-/// children of deleted items.
+/// Settings of work in the background of any size: renames, and the removal of the children of deleted items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackgroundOptions {
     /// The request units a second that all of this work of one process may use; `None` is no limit.
     pub request_units_per_second: Option<NonZeroU32>,
-    /// The time that one delivery spends on one change. All changes of a batch together must end well
-    /// within `functionTimeout`, after which the host kills the process.
+    /// The time that one delivery spends on one change. A batch must end well within `functionTimeout`.
     pub slice: Duration,
 }
 
 impl Default for BackgroundOptions {
-    /// 400 request units a second leave readers more than half of the smallest autoscale container (1,000),
-    /// and give some 35 items of 1 KB a second.
+    /// This leaves readers more than half of the smallest autoscale container (1,000).
     fn default() -> Self {
         Self { request_units_per_second: NonZeroU32::new(400), slice: Duration::from_secs(15) }
     }
 }
 
-/// The budget that the projections share, and the slice of time of each change. Cloning is cheap.
-///
-/// When the slice is over and work remains, a projection writes an item, and acknowledges only then. The
-/// change feed delivers that item behind all changes that have come meanwhile. So work of any size holds up
-/// no other, and an interruption loses nothing.
+/// The budget that the projections share, and the slice of time of each change. When the slice is over and work
+/// remains, a projection writes an item, which the change feed delivers behind all other changes. So work of any size
+/// holds up no other.
 #[derive(Debug, Clone)]
 pub struct Background {
     /// Lets operations pass at the rate.
@@ -107,7 +96,6 @@ impl Background {
         Self { pacer: Arc::new(Pacer::new(request_units_per_second)), slice }
     }
 
-    /// Returns the end of the slice of a change that is begun now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.slice
     }
@@ -137,38 +125,8 @@ impl Turns<'_> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
     use crate::cosmos::meter::CostShare;
-
-    proptest! {
-        /// Operations one after the other, each after a pause of its own; all take no time.
-        #[test]
-        fn the_pacer_spends_no_more_than_its_rate(
-            rate in 1_u32..5_000,
-            operations in proptest::collection::vec((0_u64..2_000, 0_u32..5_000), 1..50),
-        ) {
-            let rate = NonZeroU32::new(rate).unwrap();
-            let start = Instant::now();
-            let mut now = start;
-            let mut paid = start;
-            let mut begun = Vec::new();
-            for (pause_ms, tenths) in operations {
-                now = (now + Duration::from_millis(pause_ms)).max(paid);
-                begun.push((now, f64::from(tenths) / 10.0));
-                paid = paid_at(paid, now, f64::from(tenths) / 10.0, rate);
-            }
-            for first in 0..begun.len() {
-                let mut spent = 0.0;
-                for last in first + 1..begun.len() {
-                    spent += begun[last - 1].1;
-                    let time = (begun[last].0 - begun[first].0).as_secs_f64();
-                    prop_assert!(spent <= time * f64::from(rate.get()) + 0.01);
-                }
-            }
-        }
-    }
 
     #[tokio::test]
     async fn an_operation_in_an_operation_is_paid_once() {

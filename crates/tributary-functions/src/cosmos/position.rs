@@ -11,16 +11,14 @@ const MAX_POSITION_BYTES: usize = 200;
 pub(crate) struct ContainerTag(pub u32);
 
 impl ContainerTag {
-    /// Returns the tag of a container. Should two containers have the same, a reader of one waits for the
-    /// writes of the other, too.
+    /// Should two containers have the same tag, a reader of one waits for the writes of the other, too.
     pub(crate) fn of(container: &str) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "32 of 64 bits are enough")]
         Self(XxHash64::oneshot(0, container.as_bytes()) as u32)
     }
 }
 
-/// A position in the writes of a physical partition: a segment of a session token of the store,
-/// `<partition>:<version>#<LSN>#<region>=<LSN>`.
+/// A segment of a session token of the store: `<partition>:<version>#<LSN>#<region>=<LSN>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Position(String);
 
@@ -77,11 +75,9 @@ pub(super) fn partition_of(position: &str) -> &str {
 pub(crate) struct SessionPosition {
     pub container: ContainerTag,
     pub position: Position,
-    /// The number of the caller's last write, which readers of copies wait for; 0 if the caller has written
-    /// nothing there, and the position is that of a copy.
+    /// The number of the caller's last write, which readers of copies wait for; 0 for the position of a copy.
     pub written: u64,
-    /// The number of the last of these writes that an eager projection may not have applied; 0 if each has
-    /// applied them all.
+    /// The number of the last write that an eager projection may not have applied; 0 without one.
     pub unapplied: u64,
 }
 

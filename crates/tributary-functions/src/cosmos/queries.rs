@@ -23,9 +23,7 @@ use super::{
     meter::timed,
 };
 
-/// No limit of the physical partitions of a query. The SDK's default refuses a query of more than 100,
-/// some 5 TB: a query that works in a small container would fail once the container is large. Each
-/// request that asks all partitions is named in a test.
+/// The SDK's default refuses a query of more than 100 physical partitions, some 5 TB.
 const UNLIMITED_FAN_OUT: u32 = u32::MAX;
 
 /// A row of a query as a `T`, or as text if it has another form.
@@ -34,8 +32,6 @@ pub type RowResult<T> = Result<T, JsonText>;
 /// The pages of a query, one by one.
 pub type Pages<T> = BoxStream<'static, Result<T, StoreError>>;
 
-/// A position in the pages of a query, from which a later call goes on. It is a text of the SDK, and holds
-/// for the query that it is from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct QueryPosition(String);
@@ -50,8 +46,7 @@ pub enum Scope<'a> {
 }
 
 impl Container {
-    /// Runs a query and reads all of its pages: for queries that are bounded by a `TOP` of at most
-    /// `limit`, which is also the size of a page.
+    /// Runs a query that is bounded by a `TOP` of at most `limit`, and reads all of its pages.
     pub async fn query<T: DeserializeOwned>(
         &self,
         query: Query,
@@ -61,8 +56,7 @@ impl Container {
         items(&self.text_pages(query, scope, limit).await?.try_concat().await?)
     }
 
-    /// Runs a query as [`Self::query`] does, but returns a row that is no `T` as text. A log line names
-    /// its item. So one unreadable item does not hide the others.
+    /// Runs a query as [`Self::query`] does, but returns a row that is no `T` as text, and logs its item.
     pub async fn query_rows<T: DeserializeOwned>(
         &self,
         query: Query,
@@ -72,8 +66,7 @@ impl Container {
         Ok(self.query_rows_while(query, scope, limit, |_| true).await?.0)
     }
 
-    /// Reads the pages of a query as [`Self::query_rows`] does, until `go_on` returns false for the rows
-    /// so far. Returns the rows, and true if the query has no more.
+    /// Reads pages as [`Self::query_rows`] until `go_on` returns false for the rows; true if the query has no more.
     pub async fn query_rows_while<T: DeserializeOwned>(
         &self,
         query: Query,
@@ -104,8 +97,7 @@ impl Container {
         })
     }
 
-    /// Runs a query page by page as [`Self::pages`] does, but returns a row that is no `T` as text. A log
-    /// line names its item. This is for work that goes through any number of items.
+    /// As [`Self::pages`], but a row that is no `T` is there as text, and a log line names its item.
     pub(crate) async fn row_pages<T: DeserializeOwned + 'static>(
         &self,
         query: Query,
@@ -119,10 +111,9 @@ impl Container {
         Ok(pages.map_ok(read).boxed())
     }
 
-    /// Reads items by their ids, in one logical partition (one store request, or none for no ids) or in all,
-    /// where an id may be several times. Missing items are left out, but their tombstones are items: one of a copy has
-    /// its id, version and `ttl` alone, and is no `T` that has more. `select` lists the properties that are read of
-    /// each item `c`, as in a query.
+    /// Reads items by their ids, in one logical partition (one store request) or in all. Missing items are left out,
+    /// but the tombstone of a copy has its id, version and `ttl` alone. `select` lists the properties of each item
+    /// `c`.
     pub async fn query_ids<T: DeserializeOwned>(
         &self,
         scope: Scope<'_>,
@@ -170,8 +161,7 @@ impl Container {
         })
     }
 
-    /// Runs a query page by page, with rows as text, from a position of the same query on; without one,
-    /// from its beginning. A page comes with the position behind it.
+    /// Reads pages from a position of the same query on, each with the position behind it.
     pub(crate) async fn pages_behind(
         &self,
         query: Query,

@@ -4,13 +4,11 @@
 //!
 //! 1. Each read of the session is noted in the current [`Decision`], and so is each write.
 //! 2. A request that is refused after such reads, and has written nothing, is handled once more from its
-//!    beginning, with reads of the latest state ([`confirmed`]). So the more expensive reads are made only before
-//!    a refusal, and a handler needs no care.
-//! 3. A command's attempt in [`retry`] is confirmed by a second attempt, which repeats less. What the handler
-//!    has read before stays noted.
+//!    beginning, with reads of the latest state ([`confirmed`]).
+//! 3. A command's attempt in [`retry`] is confirmed by a second attempt, which repeats less.
 //!
-//! Writes need no such care. They are made under the ETag that was read, or as a new item, so the store
-//! refuses a write that was decided on an old state, and [`retry`] decides anew.
+//! Writes are made under the ETag that was read, or as a new item, so the store refuses one that was decided on
+//! an old state, and [`retry`] decides anew.
 
 use std::{
     cell::Cell,
@@ -30,14 +28,12 @@ pub trait Retryable {
     /// Returns the error of the store behind this error.
     fn store_error(&self) -> Option<&StoreError>;
 
-    /// Returns true if a new attempt can succeed, which reads again and decides anew: by default after a lost
-    /// race, and after an unanswered store request, since a command recognises its own writes.
+    /// Returns true if a new attempt can succeed: by default after a lost race, and after a lost answer.
     fn is_retryable(&self) -> bool {
         self.store_error().is_some_and(|error| error.is_race() || error.is_unanswered())
     }
 
-    /// Returns true if the error follows from a read, which may have returned an old state: by default each
-    /// error but those of the store.
+    /// Returns true if the error follows from a read, which may be old: by default each error but those of the store.
     fn may_be_stale(&self) -> bool {
         self.store_error().is_none()
     }
@@ -67,7 +63,6 @@ pub(crate) enum Basis {
     Written,
 }
 
-/// The decision that the current task makes.
 struct Decision {
     on_latest: bool,
     basis: Cell<Basis>,
@@ -77,12 +72,10 @@ tokio::task_local! {
     static DECISION: Decision;
 }
 
-/// Returns true if the reads of the current decision return the latest committed state.
 pub(crate) fn decides_on_latest() -> bool {
     DECISION.try_with(|decision| decision.on_latest).unwrap_or_default()
 }
 
-/// Notes a read that may return an old state.
 pub(super) fn note_session_read() {
     note(|basis| if basis == Basis::Latest { Basis::Session } else { basis });
 }
@@ -95,20 +88,17 @@ fn note(change: impl Fn(Basis) -> Basis) {
     let _ = DECISION.try_with(|decision| decision.basis.set(change(decision.basis.get())));
 }
 
-/// Makes a decision apart from the current one, on the latest state or one that may be old.
 pub(crate) async fn decided<F: Future>(on_latest: bool, decide: F) -> (F::Output, Basis) {
     let decide = async { (decide.await, DECISION.with(|decision| decision.basis.get())) };
     DECISION.scope(Decision { on_latest, basis: Cell::new(Basis::Latest) }, decide).await
 }
 
-/// Makes the part of the current decision that rested on `before` again, on the latest state.
 async fn decided_on_latest<F: Future>(before: Basis, decide: F) -> F::Output {
     let (output, latest) = decided(true, decide).await;
     note(|basis| if basis == Basis::Written { basis } else { before.max(latest) });
     output
 }
 
-/// Handles a request, and once more on the latest state if a refusal rests on one that may be old.
 pub(crate) async fn confirmed<T, F: Future<Output = T>>(
     handle: impl Fn() -> F,
     is_refusal: impl Fn(&T) -> bool,
@@ -119,19 +109,11 @@ pub(crate) async fn confirmed<T, F: Future<Output = T>>(
     }
 }
 
-/// Runs `attempt` until it succeeds, fails for good, or has failed too often.
-///
-/// Each attempt reads, decides and writes under a precondition, from the beginning. A refusal of the
-/// first attempt is confirmed by a second one. All later attempts read the latest state: the same replica
-/// could return the state on which they have lost the race, and could lack a write of their own whose
-/// answer was lost.
-///
-/// The back-off doubles from 2 ms to 256 ms. Jitter lengthens each pause by up to its own length, so that
-/// writers of one item spread out. The retries end with one of:
-///
-/// - about 10 s of pauses in all, or 100 retries;
-/// - the fourth attempt without an answer, since each may have taken the SDK's whole time limit;
-/// - the budget of the request ([`Limits`](super::Limits)).
+/// Runs `attempt` until it succeeds, fails for good, or has failed too often: about 10 s of pauses (2 ms to 256 ms,
+/// with jitter), 100 retries, a fourth attempt without an answer, or the request's budget
+/// ([`Limits`](super::Limits)). Each attempt reads, decides and writes under a precondition. A refusal of the first
+/// is confirmed by a second one. All later ones read the latest state: the same replica could return the state on
+/// which they have lost the race, or lack a write of their own whose answer was lost.
 pub async fn retry<T, E: Retryable, A: Future<Output = Result<T, E>>>(
     attempt: impl Fn(Attempt) -> A,
 ) -> Result<T, E> {

@@ -1,17 +1,16 @@
 //! Sessions of callers: the positions of their writes, which each instance adds to its own.
 //!
-//! The client of the store keeps a session for its instance: a read of a physical partition sees at least
-//! what this instance has written or read there. Another instance knows nothing of it. So a request may
-//! bring the [`Session`] of its caller. Then each of its reads names, for each physical partition, the later
-//! of the two positions: a token that is given to the client replaces the client's own
+//! The client of the store keeps a session for its instance, and another instance knows nothing of it. So a
+//! request may bring the [`Session`] of its caller. Then each of its reads names, for each physical partition,
+//! the later of the two positions: a token that is given to the client replaces the client's own
 //! ([`InstanceSession`] therefore keeps a second copy of that).
 //!
 //! A store without the named position refuses the read (404, sub-status 1002): a replica that is behind, a
-//! container that was created anew, a position that no write has had. Then the latest committed state
-//! answers. So the caller's session makes reads newer, and never makes one fail.
+//! container that was created anew, a position that no write has had. Then the latest committed state answers. So
+//! the caller's session makes reads newer, and never makes one fail.
 //!
-//! A request may also keep the documents that it writes ([`Captures`]), for the projections that its instance
-//! applies itself. They go with the positions of the writes: where one is known, the other is.
+//! A request may also keep the documents that it writes ([`Captures`]), for eager projections. They go with the
+//! positions of the writes: where one is known, the other is.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -102,8 +101,6 @@ pub(super) fn current_captures() -> Captures {
     REQUEST_SESSION.try_with(|session| session.captures.clone()).unwrap_or_default()
 }
 
-/// A document that a request has written, as the change feed will deliver it, but for the properties of the
-/// store.
 #[derive(Clone)]
 pub(crate) struct WrittenDocument {
     pub container: &'static str,
@@ -127,8 +124,7 @@ pub(crate) struct SeenPositions {
     applications: Option<EagerApplications>,
 }
 
-/// What was applied eagerly of the documents of one group, for all of its members: the version of each source and
-/// the positions of its copies, by projection and source.
+/// What was applied eagerly of the documents of one group, by projection and source.
 #[derive(Clone, Default)]
 pub(crate) struct EagerApplications(Arc<Mutex<HashMap<(&'static str, String), AppliedSource>>>);
 
@@ -142,9 +138,7 @@ impl EagerApplications {
 }
 
 impl SeenPositions {
-    /// Returns the positions that a reader after this work has to see: those of its writes. Work that has
-    /// written nothing has found its writes done, as a repeated command does, and so has work whose answer
-    /// was lost. A later read of them has the positions of these writes.
+    /// Returns the positions that a reader after this work has to see.
     pub(crate) fn session(&self) -> Session {
         let nothing_is_written = self.written.is_empty();
         let is_read =
@@ -206,7 +200,6 @@ impl SeenPositions {
     }
 }
 
-/// Keeps the documents of a write that was committed, if the current task's request captures them.
 pub(super) fn capture(
     container: &'static str,
     documents: impl IntoIterator<Item = Result<String, Error>>,
@@ -235,7 +228,6 @@ pub(super) fn capture_none(container: &'static str) {
     });
 }
 
-/// Runs `work` in the session of a caller. Returns its output, and what it has seen in the store.
 pub(crate) async fn in_session<F: Future>(
     given: Session,
     captures: Captures,
@@ -256,14 +248,11 @@ pub(crate) fn in_no_session<F: Future>(
     in_session(Session::default(), captures, work)
 }
 
-/// The positions that an instance has seen, by container and physical partition, as its client keeps them.
 #[derive(Debug, Default)]
 pub(super) struct InstanceSession(Mutex<HashMap<ContainerTag, KnownPositions>>);
 
-/// The latest position of each physical partition of a container.
 type KnownPositions = HashMap<String, Position>;
 
-/// Reads a position of an answer, and notes it; `None` if it is none.
 fn noted(positions: &mut KnownPositions, text: &str) -> Option<Position> {
     let known = positions.get_mut(partition_of(text));
     // Most reads see no new write. To check and merge positions would be five sixths of their work here.
@@ -279,7 +268,6 @@ fn noted(positions: &mut KnownPositions, text: &str) -> Option<Position> {
 }
 
 impl InstanceSession {
-    /// Returns the token of a read: the later one of the caller's positions and of this instance's.
     /// Returns `None` if the caller knows nothing of the container: the client has the instance's own.
     pub(super) fn token(&self, container: &str) -> Option<SessionToken> {
         let given = REQUEST_SESSION
@@ -298,17 +286,13 @@ impl InstanceSession {
         Some(SessionToken::new(segments.join(",")))
     }
 
-    /// Returns the number of the last write of a physical partition that an answer has had; 0 if none.
     pub(super) fn lsn(&self, container: &str, partition: &str) -> u64 {
         let known = lock(&self.0);
         let positions = known.get(&ContainerTag::of(container));
         positions.and_then(|known| known.get(partition)).map_or(0, Position::lsn)
     }
 
-    /// Notes the answer of a store operation.
-    ///
-    /// The answer of a store that lacks the named position (1002) must not be among them: it repeats this
-    /// position, which may be forged.
+    /// The answer of a store that lacks the named position (1002) must not be among them: it repeats that.
     pub(super) fn note<'a>(
         &self,
         container: &str,
@@ -344,60 +328,32 @@ impl InstanceSession {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::{collection::vec, prelude::*};
-
     use super::*;
 
-    const CONTAINER: &str = "items";
-
-    /// An answer at a position of one of two physical partitions.
-    fn answer() -> impl Strategy<Value = (bool, u8, u64)> {
-        (any::<bool>(), 0..2_u8, 1..9_u64)
-    }
-
-    fn token_of(lsns: impl IntoIterator<Item = (u8, u64)>) -> String {
-        let segments = lsns.into_iter().map(|(partition, lsn)| format!("{partition}:1#{lsn}#1=0"));
-        segments.collect::<Vec<_>>().join(",")
-    }
-
-    proptest! {
-        #[test]
-        fn an_instance_keeps_its_latest_positions_and_a_request_has_each_that_it_saw(
-            answers in vec(answer(), 1..12),
-        ) {
-            let instance = InstanceSession::default();
-            let ((), seen) = futures::executor::block_on(in_session(
-                Session::default(),
-                Captures::default(),
-                async {
-                    for &(is_write, partition, lsn) in &answers {
-                        let operation = if is_write { "replace_item" } else { "read_item" };
-                        let token = token_of([(partition, lsn)]);
-                        instance.note(CONTAINER, operation, [(200, Some(token.as_str()))].into_iter());
-                    }
-                },
-            ));
-            let latest = |writes: bool, partition: u8| {
-                let of = answers.iter().filter(|answer| answer.0 == writes && answer.1 == partition);
-                of.map(|answer| answer.2).max()
-            };
-            for partition in [0, 1] {
-                let known = lock(&instance.0);
-                let known = known[&ContainerTag::of(CONTAINER)].get(&partition.to_string());
-                let expected = latest(true, partition).max(latest(false, partition));
-                prop_assert_eq!(known.map(Position::lsn), expected);
-                for (session, writes) in [(&seen.written, true), (&seen.read, false)] {
-                    let mut positions = session.positions().map(|known| &known.position);
-                    let of = positions.find(|position| position.partition() == partition.to_string());
-                    prop_assert_eq!(of.map(Position::lsn), latest(writes, partition));
-                }
+    #[test]
+    fn an_instance_keeps_its_latest_positions_and_a_request_has_those_that_it_saw() {
+        let instance = InstanceSession::default();
+        let work = async {
+            for (operation, token) in [
+                ("replace_item", "0:1#7#1=0"),
+                ("read_item", "0:1#9#1=0,1:1#4#1=0"),
+                ("replace_item", "0:1#5#1=0"),
+            ] {
+                instance.note("items", operation, [(200, Some(token))].into_iter());
             }
-        }
+        };
+        let work = in_session(Session::default(), Captures::default(), work);
+        let ((), seen) = futures::executor::block_on(work);
+        assert_eq!(["0", "1"].map(|partition| instance.lsn("items", partition)), [9, 4]);
+        let lsns = |session: &Session| -> Vec<u64> {
+            session.positions().map(|known| known.position.lsn()).collect()
+        };
+        assert_eq!((lsns(&seen.written), lsns(&seen.read)), (vec![7], vec![9, 4]));
     }
 }

@@ -13,8 +13,7 @@ use super::{ETag, StoreError, meter::timed_sync, session::current_captures};
 
 const MAX_OPERATIONS: usize = 100;
 
-/// The most bytes of items in a transaction, as text: the service limit is 2 MB, envelopes of the items
-/// included.
+/// The service limit is 2 MB, envelopes of the items included.
 const MAX_BYTES: usize = 1_500_000;
 
 /// The writes of one transaction; at most 100, and 2 MB in all (service limits).
@@ -52,8 +51,7 @@ impl Transaction {
         }
     }
 
-    /// Cuts items of one logical partition into chunks that fit into a transaction each. `size` returns
-    /// the approximate bytes of an item.
+    /// Cuts items of one logical partition into chunks that fit into a transaction each, by their approximate `size`.
     pub fn chunks<T>(items: Vec<T>, size: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
         let mut chunks: Vec<Vec<T>> = Vec::new();
         let mut bytes = 0;
@@ -78,8 +76,7 @@ impl Transaction {
         self.with(item, None, |batch| Ok(batch.create_item(item)?))
     }
 
-    /// Replaces an item that has not changed since `etag` was read. It keeps the properties that a `T` does
-    /// not know: see [`ETag`].
+    /// Replaces an item that has not changed since `etag`. It keeps properties that a `T` does not know ([`ETag`]).
     pub fn replace<T: Serialize + DeserializeOwned>(
         self,
         id: &str,

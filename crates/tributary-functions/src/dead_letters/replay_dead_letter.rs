@@ -23,18 +23,10 @@ pub(crate) struct Replayed {
     outcome: ReplayOutcome,
 }
 
-/// Applies the change of a dead letter and deletes the dead letter.
-///
-/// A replay takes effect once. Versions guard the copies, so a second application changes nothing. The
-/// dead letter is deleted only after the change is applied, and under the ETag that was read.
-///
-/// - *Two replays at once*: both apply the change, and one of them finds the copies written. One deletes
-///   the dead letter. The other finds it gone, and succeeds, too.
-/// - *A crash, or a lost answer, between applying and deleting*: the dead letter is still there, or was
-///   deleted without an answer. The next replay changes no copy and deletes it, or is a 404. The host's
-///   repetition of the same replay is answered from the settlement of the first.
-/// - *The change fails again meanwhile, in a delivery*: the delivery stores the dead letter anew, so it is
-///   not deleted. The replay starts over with the newer one.
+/// Applies the change of a dead letter, and then deletes the dead letter under the ETag that was read. Versions guard
+/// the copies, so a second application changes nothing. Of two replays at once, one finds the dead letter gone, and
+/// succeeds, too. The host's repetition of a replay is answered from the settlement of the first. If a delivery has
+/// stored the dead letter anew meanwhile, the replay starts over with that.
 pub(crate) async fn replay_dead_letter(
     State(projections): State<Projections>,
     Params(id): Params<DeadLetterId>,
@@ -68,7 +60,6 @@ impl Replay<'_> {
         Ok(outcome)
     }
 
-    /// Makes one attempt at the replay. The inner error is final: the change was applied, and failed.
     async fn attempt(
         &self,
         reached: &OnceLock<ReplayOutcome>,
@@ -90,7 +81,7 @@ impl Replay<'_> {
             self.projections.by_function(&letter.item.function).ok_or(ApiError::Conflict(
                 "The app no longer has the function of this dead letter. Delete the dead letter.",
             ))?;
-        let (state, _) = self.projections.states().read(projection.function()).await?;
+        let (state, _) = self.projections.states.read(projection.function()).await?;
         if state.pause.is_some() {
             return Err(ApiError::Conflict(
                 "The projection of this dead letter is paused. Resume the projection, then replay.",
@@ -128,19 +119,15 @@ pub(crate) struct ReplayCounts {
     pub failed: u64,
 }
 
-/// Replays the dead letters of a function, newest first. With `matching`, only those whose reason or
-/// document id has this text. Calls `report` after each page of 100.
-///
-/// A dead letter that fails again, or comes meanwhile, has a later date than the page, and is not met. So
-/// the replay ends. Each replay takes effect once ([`replay_dead_letter`](super::replay_dead_letter())): after
-/// an interruption, the next call replays the others.
+/// Replays the dead letters of a function, newest first; with `matching`, those whose reason or document id has this
+/// text. One that fails again has a later date than the page, so the replay ends.
 pub(crate) async fn replay_many(
     projections: &Projections,
     function: &str,
     matching: Option<&str>,
     mut report: impl FnMut(&ReplayCounts),
 ) -> Result<ReplayCounts, ApiError> {
-    let (state, _) = projections.states().read(function).await?;
+    let (state, _) = projections.states.read(function).await?;
     if state.pause.is_some() {
         return Err(ApiError::Conflict("The projection is paused. Resume it, then replay."));
     }

@@ -1,21 +1,17 @@
 //! Lists of children under their parent, which lives in the same logical partition.
 //!
-//! One query returns the parent and a page of children, sorted by type, date and id, so that the
-//! parent comes first. A list costs one store request even when it is empty, and a list under a
-//! missing or deleted parent is told from an empty one. The parent's content is read out of the store
+//! One query returns the parent and a page of children, sorted by type, date and id, so that the parent comes
+//! first. So a list under a missing or deleted parent is told from an empty one. The parent's content is read
 //! only where it is asked for ([`ChildList::with_parent`]).
 //!
 //! # How a domain uses it
 //!
 //! 1. A `const` of [`ChildList`] for each list.
-//! 2. A composite index in `infra/containers.json` over partition key, type, date and id, sorted as
-//!    the query sorts. The filter and the order both begin with the partition key, so the index is
-//!    entered at the first item of the page (`tests/it/infra/indexes.rs`).
-//! 3. The parent has the date, too, whatever its value: a composite index may leave out items that
-//!    lack one of its properties.
+//! 2. A composite index in `infra/containers.json` over partition key, type, date and id, sorted as the query
+//!    sorts: it is entered at the first item of the page (`tests/it/infra/indexes.rs`).
+//! 3. The parent has the date, too: a composite index may leave out items that lack one of its properties.
 //! 4. The handler takes a [`PageRequest`](crate::http::PageRequest) with a [`SortKey`] and calls its
-//!    `of_children`. With a [`DateRange`] as its filter, callers choose a range of dates: the query has
-//!    the range in the same index.
+//!    `of_children`. With a [`DateRange`] as its filter, callers choose a range of dates.
 
 use std::collections::BTreeMap;
 
@@ -35,8 +31,7 @@ pub struct ChildList {
     pub parent: &'static str,
     /// The children's type.
     pub child: &'static str,
-    /// The filter that keeps only parent and children. If no other type lies between the two types, one
-    /// range: that is one index lookup instead of two.
+    /// The filter that keeps only parent and children: one range if no other type lies between the two types.
     pub types: &'static str,
     /// The property with the date of a child, which its shape has, too.
     pub date: &'static str,
@@ -62,8 +57,7 @@ pub enum ListOrder {
 pub struct SortKey(pub Timestamp, #[serde(deserialize_with = "stored_id")] pub String);
 
 impl SortKey {
-    /// Returns the position, newest first, from which a list has only items before `moment`. No item
-    /// need be at the position.
+    /// Returns the position, newest first, from which a list has only items before `moment`.
     pub fn before(moment: Timestamp) -> Self {
         Self(moment, String::new())
     }
@@ -74,8 +68,7 @@ impl SortKey {
     }
 }
 
-/// A range of dates of children: from a moment, inclusive, until another, exclusive. The default has all
-/// dates.
+/// A range of dates of children: from a moment, inclusive, until another, exclusive. The default has all dates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct DateRange {
     /// The first date.
@@ -114,9 +107,8 @@ struct UnreadableChild {
 }
 
 impl ChildList {
-    /// Returns at most `most` children of a logical partition with dates in a range, from the beginning
-    /// or after `after`; `None` if there is no parent. [`Self::position`] returns the position of an
-    /// unreadable child.
+    /// Returns at most `most` children of a partition with dates in a range, from the beginning or after `after`;
+    /// `None` if there is no parent. [`Self::position`] is that of an unreadable child.
     pub async fn page<C: DeserializeOwned>(
         &self,
         container: &Container,
@@ -138,8 +130,7 @@ impl ChildList {
         Some(SortKey(date, format!("{}{}", self.id_prefix, text("id")?)))
     }
 
-    /// Returns the parent, in a `shape` as an object of Cosmos DB SQL, with its first `most` children, but for
-    /// those that are unreadable; `None` when there is no parent.
+    /// Returns the parent, in a `shape` of SQL, with its first `most` readable children; `None` without a parent.
     pub async fn with_parent<P: DeserializeOwned, C: DeserializeOwned>(
         &self,
         container: &Container,
@@ -153,8 +144,6 @@ impl ChildList {
         Ok(Some((parent, children.into_iter().flatten().collect())))
     }
 
-    /// Returns the parent in the first row, and the children; `None` if the first row is a child, or if
-    /// there is no row.
     async fn find<P: DeserializeOwned, C: DeserializeOwned>(
         container: &Container,
         partition: &str,

@@ -1,21 +1,16 @@
 //! A command that puts or deletes one item: the content of the slot under the id, and the next step.
 //!
-//! A command may find its own write: the response of the store was lost and the command retries, or
-//! the host has repeated the request. [`ItemSlot::put`] and
-//! [`ItemCommand::delete`](crate::http::ItemCommand::delete) recognise such a write
-//! before any condition is checked, since the condition of a command that was carried out holds no longer.
+//! A command may find its own write: the response of the store was lost and the command retries, or the host has
+//! repeated the request. [`ItemSlot::put`] and [`ItemCommand::delete`](crate::http::ItemCommand::delete)
+//! recognise such a write before any condition is checked, which holds no longer. It was carried out, whatever
+//! others have written since, if
 //!
-//! 1. *The item, or its tombstone, remembers the command*
-//!    ([`idempotency`](super::idempotency)), or the item keeps the one that created it: it was carried
-//!    out, whatever others have written since.
-//! 2. *A response was lost, and the item is as the command creates it*, by values that no other
-//!    command gives, such as the moment of its creation: it was created by an earlier attempt. This
-//!    spares an unconditional creation the memory.
-//! 3. *Neither*: the command decides on the content of the slot. The store refuses the write if the slot
-//!    has changed.
+//! 1. the item, or its tombstone, remembers the command ([`idempotency`](super::idempotency)), or the item keeps
+//!    the one that created it;
+//! 2. or the item is as the command creates it, by values that no other command gives, such as the moment of its
+//!    creation. This spares an unconditional creation the memory.
 //!
-//! A handler takes an [`ItemCommand`](crate::http::ItemCommand), which also checks the caller's
-//! conditions and answers.
+//! Otherwise the command decides on the content of the slot. The store refuses the write if the slot has changed.
 
 use std::convert::Infallible;
 
@@ -39,16 +34,14 @@ pub enum ItemSlot<T, D> {
 
 /// The item that a command is to put.
 pub trait DesiredItem<T> {
-    /// Returns true if this command, or an earlier attempt at it, has created the item, even if
-    /// another command has edited it since. An item that keeps the command that created it is asked
-    /// itself ([`RemembersCommands::was_created_by`]).
+    /// Returns true if an attempt of this command has created the item, even if another has edited it since. An item
+    /// with `created_by` is asked itself.
     fn has_created(&self, _item: &T) -> bool {
         false
     }
 
-    /// Returns true if the item is as this command creates it, but for values that other commands change,
-    /// such as counts of children: they may come before a lost answer is noticed. An item that keeps the command that
-    /// created it [knows](RemembersCommands::knows) that command, and needs no comparison.
+    /// Returns true if the item is as this command creates it, but for values that other commands change, such as
+    /// counts. An item with `created_by` [knows](RemembersCommands::knows) that command, and needs no comparison.
     fn matches_new(&self, _item: &T) -> bool {
         false
     }
@@ -59,8 +52,7 @@ pub trait DesiredItem<T> {
     }
 }
 
-/// No state is demanded: a command edits each item that it finds. One that knows the command in its first version
-/// was created by it.
+/// No state is demanded. An item that knows the command in its first version was created by it.
 impl<T: ContainerItem> DesiredItem<T> for () {
     fn has_created(&self, item: &T) -> bool {
         item.version() == Some(1)
@@ -100,8 +92,7 @@ impl<T> WrittenItem<T> {
 }
 
 impl<T, D> ItemSlot<T, D> {
-    /// Creates a slot from an item of the container. An item of any other type is as good as none.
-    /// [`item_types`](crate::values::item_types) implements the conversions.
+    /// An item of any other type is as good as none.
     pub(crate) fn from_item<I>(stored: Option<Stored<I>>) -> Self
     where
         T: TryFrom<I, Error = I>,

@@ -1,16 +1,12 @@
-//! Lists by name, in the order of code points.
-//!
-//! One query in one logical partition returns a page, sorted by the [`sort_key`] of the name, and by id.
+//! Lists by name, in the order of code points: a page is one query in one logical partition, sorted by the
+//! [`sort_key`] of the name, and by id.
 //!
 //! # How a domain uses it
 //!
-//! 1. An item has its name as `name` and the sort key of the name as `sortName`; each write of the name
-//!    writes both.
+//! 1. An item has its name as `name` and the sort key of the name as `sortName`.
 //! 2. A `const` of [`NameList`] for each list.
-//! 3. A composite index in `infra/containers.json` over partition key, kind, `sortName` and id, all
-//!    ascending.
-//! 4. The handler takes a [`PageRequest`](crate::http::PageRequest) with a [`NameKey`] and calls its
-//!    `of_names`.
+//! 3. A composite index in `infra/containers.json` over partition key, kind, `sortName` and id, all ascending.
+//! 4. The handler takes a [`PageRequest`](crate::http::PageRequest) with a [`NameKey`] and calls its `of_names`.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -29,8 +25,7 @@ pub struct NameList {
     pub select: &'static str,
 }
 
-/// The end of a page of a list by name: name and id of its last item, sorted by [`sort_key`]. A cursor holds
-/// the name itself, so the type `N` of names refuses a text that cannot be a name.
+/// The end of a page of a list by name, sorted by [`sort_key`]: name (checked by the type `N`) and id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameKey<N>(N, #[serde(deserialize_with = "stored_id")] String);
 
@@ -75,10 +70,8 @@ impl NameList {
     }
 }
 
-/// Returns the text by which every store sorts a name by code points.
-///
-/// A store may compare UTF-16 code units: then characters from U+10000 sort before U+E000. So every
-/// character from U+D7FF is written as U+D7FF and six digits.
+/// Returns the text by which every store sorts a name by code points, also one that compares UTF-16: every character
+/// from U+D7FF is written as U+D7FF and six digits.
 pub fn sort_key(name: &str) -> String {
     const ESCAPE: char = '\u{d7ff}';
     let mut key = String::with_capacity(name.len());

@@ -14,22 +14,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::values::Timestamp;
 
-/// The time to live of a tombstone, in seconds: 30 days. It must outlast every delivery of an older version;
-/// a change feed that is further behind has lost its leases long before.
+/// The time to live of a tombstone, in seconds: 30 days. It must outlast every delivery of an older version.
 pub const TTL_SECONDS: u32 = 30 * 24 * 60 * 60;
 
 /// The most former owners of an item: each change of the item reads the copy in the partition of each.
 const MAX_FORMER_OWNERS: usize = 4;
 
-/// The owners that an item had before the present one, each until it was deleted: copies with them stay,
-/// since the change feed may never deliver the tombstone in between. The item and its tombstone keep the
-/// list, with `#[serde(default, skip_serializing_if = "FormerOwners::is_empty")]`, and each later version
-/// leaves out the expired ones.
+/// The owners that an item had before the present one, each until it was deleted: copies with them stay, since the
+/// change feed may never deliver the tombstone in between. Kept with `#[serde(default, skip_serializing_if =
+/// "FormerOwners::is_empty")]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FormerOwners(Vec<FormerOwner>);
 
-/// An owner that an item had before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FormerOwner {
     /// The id of the owner.
@@ -41,8 +38,7 @@ pub(crate) struct FormerOwner {
     until: i64,
 }
 
-/// Returns the second at which a tombstone of now expires. An owner of an earlier release has no second, and
-/// gets this one.
+/// An owner of an earlier release has no second, and gets this one.
 fn expiry() -> i64 {
     Timestamp::now().unix_seconds() + i64::from(TTL_SECONDS)
 }
@@ -53,7 +49,6 @@ impl FormerOwners {
         self.0.is_empty()
     }
 
-    /// Returns the owners, the last one last.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &FormerOwner> {
         self.0.iter()
     }
@@ -64,9 +59,8 @@ impl FormerOwners {
         Self(self.iter().filter(|owner| now <= owner.until).cloned().collect())
     }
 
-    /// Returns the former owners of an item that the owner `next` creates over the tombstone of the owner
-    /// `deleted`, which has this version. `None`: there are too many, and the first of them expires within 30
-    /// days.
+    /// Returns the former owners of an item that `next` creates over the tombstone of `deleted`, which has this
+    /// version. `None`: there are too many, and the first of them expires within 30 days.
     pub fn followed_by(&self, deleted: &str, version: u64, next: &str) -> Option<Self> {
         let last = FormerOwner { id: deleted.to_owned(), version, until: expiry() };
         let mut owners = self.unexpired();

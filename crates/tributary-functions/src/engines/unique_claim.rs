@@ -1,17 +1,18 @@
 //! Unique values, which one owner at a time has: the name of a user.
 //!
-//! A value belongs to the owner that holds its reservation and whose own item has the value. The
-//! reservation is an item in a logical partition of its own, so that two commands for one value
-//! meet at one item, and owners spread over all partitions.
+//! A value belongs to the owner that holds its reservation and whose own item has the value. The reservation is
+//! an item in a logical partition of its own, so that two commands for one value meet at one item.
 //!
 //! # How a domain uses it
 //!
-//! 1. The item of an owner, whose id is its partition key, names its values: `#[item(…, unique(username, email))]`.
-//!    The `enum` of its container has a variant for a [`Reservation`]. Values are compared in lower case, by a key
-//!    with the name of the property: `username:ann`. A key is the logical partition of its reservation.
-//! 2. A command writes the owner by [`Container::claim`] in the place of `save`: it reserves the new values, writes the
-//!    item under the ETag that was read (or as a new one), and releases former values. If another owner has a value,
-//!    the error names its property ([`ApiError::Taken`]). If the write fails for good, it gives the values up.
+//! 1. The item of an owner, whose id is its partition key, names its values: `#[item(…, unique(username,
+//!    email))]`. The `enum` of its container has a variant for a [`Reservation`]. Values are compared in lower
+//!    case, by a key with the name of the property, which is the logical partition of the reservation:
+//!    `username:ann`.
+//! 2. A command writes the owner by [`Container::claim`] in the place of `save`: it reserves the new values,
+//!    writes the item under the ETag that was read (or as a new one), and releases former values. If another
+//!    owner has a value, the error names its property ([`ApiError::Taken`]). If the write fails for good, it
+//!    gives the values up.
 //! 3. The owner's item keeps its [`Claims`]: the ETag of the reservation of each value, and those of the last few
 //!    former ones, which the change feed can [release](release_former) where the command was killed.
 //! 4. [`Container::owner_of`] finds the owner of a value.
@@ -19,22 +20,18 @@
 //!
 //! # Why two owners never have one value
 //!
-//! 1. The reservation and the owner's item are in two partitions, so no transaction covers both. A
-//!    crash between the two writes leaves an unused reservation.
-//! 2. Another owner may take such a value over, after a pause. It reads the reservation, then *fences*
-//!    the first owner by writing the first owner's item unchanged (or a [fence](UniqueValues::no_owner) where there is
-//!    none), which changes its ETag, and then replaces the reservation under the ETag that it read.
-//! 3. Take a reservation `r`, written after its owner read its item at `e`, and another owner that
-//!    read `r`. If the first owner writes its item before the other reads it, the other finds the
-//!    value in use and gives up.
-//! 4. If the first owner writes later, it meets the fence and fails, as `e` is no longer the ETag. It
-//!    starts over and writes the reservation again, and one of the two finds the reservation changed. A new owner
-//!    that meets a fence starts over at once: it reserves all its values again, and replaces the fence under the
-//!    ETag that it read before.
-//! 5. A value that stays from one write of the owner to the next keeps its reservation: the owner's item has the value
-//!    all the time, so no other owner takes it over. An item has several values only together: each is reserved
-//!    before the item is written, and a refused one gives the others up.
-//! 6. So correctness needs no clock. The pause before a take-over only saves both the trouble.
+//! 1. No transaction covers the reservation and the owner's item. A crash between the two writes leaves an unused
+//!    reservation, which another owner may take over after a pause. It reads the reservation, then *fences* the
+//!    first owner by writing the first owner's item unchanged (or a [fence](UniqueValues::no_owner) where there
+//!    is none), which changes its ETag, and then replaces the reservation under the ETag that it read.
+//! 2. Take a reservation `r`, written after its owner read its item at `e`, and another owner that read `r`. If
+//!    the first owner writes its item before the other reads it, the other finds the value in use and gives up.
+//! 3. If the first owner writes later, it meets the fence and fails, as `e` is no longer the ETag. It starts over
+//!    and writes the reservation again, and one of the two finds the reservation changed. A new owner that meets
+//!    a fence reserves all its values again, and replaces the fence under the ETag that it read before.
+//! 4. A value that stays from one write of the owner to the next keeps its reservation. An item has several
+//!    values only together: each is reserved before the item is written, and a refused one gives the others up.
+//! 5. So correctness needs no clock. The pause before a take-over only saves both the trouble.
 
 use std::collections::BTreeMap;
 
@@ -47,11 +44,9 @@ use crate::{
     values::Timestamp,
 };
 
-/// The time, in milliseconds, before another owner may take over a reservation whose value the holder's
-/// item has not: commands rarely take longer.
+/// Commands rarely take longer from the reservation to the write of the owner.
 const PENDING_MILLIS: u64 = 10_000;
 
-/// The most former values that an owner remembers: so many may come before the change feed delivers the item.
 const MAX_FORMER: usize = 4;
 
 /// The time to live of a fence, in seconds: long after any command has ended.
@@ -105,8 +100,7 @@ pub struct Claims {
     pub former: Vec<(String, String)>,
 }
 
-/// The reservation of a value by an owner that has it, had it, or is about to write it; one that the owner has
-/// given up is as of 1970. Also a fence: under the id of an owner that does not exist.
+/// The reservation of a value by an owner that has it, had it, or is about to write it; or a fence, of no owner.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reservation {
@@ -131,8 +125,7 @@ impl Reservation {
         }
     }
 
-    /// Returns true if a crash has left the reservation, provided that its owner has not the value. A
-    /// reservation that was given up is not leaked: the next owner replaces it at once.
+    /// A reservation that was given up is not leaked: the next owner replaces it at once.
     pub(crate) fn is_leaked(&self) -> bool {
         self.reserved_at != Timestamp::EPOCH && !self.is_pending()
     }
@@ -148,15 +141,13 @@ impl FrameworkItem for Reservation {
     }
 }
 
-/// Returns the key of a value, by which two values are compared.
 fn key_of(property: &str, value: &str) -> String {
     format!("{property}:{}", value.to_lowercase())
 }
 
 impl Container {
-    /// Writes an owner over the state with the ETag `read`, as [`Self::save`] does, and claims its unique values: a
-    /// request more for each new value, and for each former one. [`ApiError::Taken`] names the property of a value
-    /// that another owner has, or is about to write.
+    /// Writes an owner over the state with the ETag `read`, and claims its unique values: a request more for each new
+    /// and each former one. [`ApiError::Taken`] names the property of a value that another owner has.
     pub async fn claim<T: UniqueValues>(
         &self,
         item: T,
@@ -245,7 +236,6 @@ async fn claim_over<T: UniqueValues>(
     written
 }
 
-/// Reserves a value for an owner, whose item was read before (or is known to be new), and is written afterwards.
 async fn reserve<T: UniqueValues>(
     container: &Container,
     key: &str,
@@ -282,8 +272,7 @@ pub async fn release_former<T: UniqueValues>(
     Ok(())
 }
 
-/// Releases a value that its owner no longer has. A later reservation of the value, by any owner, has
-/// another ETag and stays.
+/// A later reservation of the value, by any owner, has another ETag and stays.
 async fn release<T: UniqueValues>(
     container: &Container,
     key: &str,
@@ -297,8 +286,7 @@ async fn release<T: UniqueValues>(
     }
 }
 
-/// Lets other owners reserve a value at once that its owner has reserved, but not written. The reservation
-/// is not deleted: another command of the same owner may be about to write the value.
+/// The reservation is not deleted: another command of the same owner may be about to write the value.
 async fn give_up<T: UniqueValues>(
     container: &Container,
     key: &str,
@@ -310,8 +298,6 @@ async fn give_up<T: UniqueValues>(
     let _ = container.replace(key, T::ID, &given_up, reservation).await;
 }
 
-/// Deletes a reservation whose owner neither has the value nor can still write it: a take-over without a
-/// new owner. Returns false if the owner has the value, or may be about to write it.
 pub(crate) async fn free<T: UniqueValues>(
     container: &Container,
     key: &str,
@@ -324,8 +310,7 @@ pub(crate) async fn free<T: UniqueValues>(
     Ok(true)
 }
 
-/// Fences the holder of a reservation: afterwards it neither has the value nor can still write it. Returns false
-/// if the holder has the value, or may be about to write it.
+/// Returns false if the holder has the value, or may be about to write it.
 async fn fence<T: UniqueValues>(
     container: &Container,
     key: &str,

@@ -135,26 +135,3 @@ pub(crate) async fn catch_panics(request: Request, next: Next) -> Response {
         ApiError::Internal.into_response()
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use axum::{Router, body::Body, middleware, routing::get};
-    use tower::ServiceExt;
-
-    use super::{super::Refusal, *};
-
-    #[tokio::test]
-    async fn a_panic_is_a_refusal_and_the_next_request_is_served() {
-        let router = Router::new()
-            .route("/bug", get(|| async { panic!("a bug") as String }))
-            .route("/fine", get(|| async { "fine" }))
-            .layer(middleware::from_fn(catch_panics));
-        for (path, status) in [("/bug", 500), ("/fine", 200)] {
-            let request = Request::get(path).body(Body::empty()).unwrap();
-            let response = router.clone().oneshot(request).await.unwrap();
-            assert_eq!(response.status(), status, "{path}");
-            let refusal = response.extensions().get::<Refusal>();
-            assert_eq!(refusal.is_some(), status == 500, "{path}");
-        }
-    }
-}

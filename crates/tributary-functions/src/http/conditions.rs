@@ -103,8 +103,7 @@ impl<S: Sync> FromRequestParts<S> for Conditions {
     }
 }
 
-/// Gives the answer to a reader an ETag of its bytes where it has none of an item, as a list. A reader that has
-/// them already gets a 304, which saves the bytes and no request units.
+/// Gives an answer without the ETag of an item, as a list, one of its bytes. A reader that has them gets a 304.
 pub(super) async fn tagged(response: Response, conditions: &Conditions) -> Response {
     let has_tag = response.headers().contains_key(header::ETAG);
     if has_tag || response.status() != StatusCode::OK {

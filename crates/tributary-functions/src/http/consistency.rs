@@ -1,17 +1,13 @@
 //! The session of a caller: the answer to a command has a token of its writes, and a request that brings the
 //! token sees at least these writes, at every instance.
 //!
-//! The header [`CONSISTENCY_TOKEN`] carries the token both ways. A browser may ask for a cookie instead
-//! (`Prefer: consistency-cookie`). A request without a token costs and sees what it would without this
-//! module.
+//! The header [`CONSISTENCY_TOKEN`] carries the token both ways, or a cookie, which a browser asks for by
+//! `Prefer: consistency-cookie`. A request without a token costs and sees what it would without this module.
 //!
 //! Where an answer has copies ([`HttpFunction::reads_copies_of`](super::HttpFunction::reads_copies_of)), the
-//! request waits for the projections that make them. It waits before the admission control, so that it holds
-//! neither a place nor memory. When its time ends first, the answer is an ordinary one, and says so with
-//! [`COPIES_BEHIND`].
-//!
-//! A command that has succeeded applies its changes to the copies of eager projections before its answer goes
-//! out (`EagerProjections`).
+//! request waits for the projections that make them, before the admission control. When its time ends first, the
+//! answer says so with [`COPIES_BEHIND`]. A command that has succeeded applies its changes to the copies of eager
+//! projections before its answer goes out (`EagerProjections`).
 
 use std::time::Duration;
 
@@ -49,8 +45,7 @@ const COOKIE: &str = "consistency-token";
 pub struct ConsistencyOptions {
     /// The age at which a token asks for nothing any more: `Consistency__TokenMinutes`.
     pub max_age: Duration,
-    /// The time for which a request with a token waits for projections, unless it prefers another:
-    /// `Consistency__WaitSeconds`.
+    /// The time for which a request waits for projections, unless it prefers another: `Consistency__WaitSeconds`.
     pub wait: Duration,
     /// The longest wait that a request may prefer: `Consistency__MaxWaitSeconds`.
     pub max_wait: Duration,
@@ -95,7 +90,7 @@ pub(crate) async fn consistent(
     next: Next,
 ) -> Response {
     let options = consistency.options;
-    let eager = consistency.projections.eager();
+    let eager = &consistency.projections.eager;
     let given = match given(request.headers(), eager.tag(), options.max_age) {
         Ok(given) => given,
         Err(error) => return error.into_response(),

@@ -1,9 +1,6 @@
-//! CPU-bound work of requests, such as the hash of a password, one piece at a time.
-//!
-//! An instance has one processor as a rule. So pieces wait for their turn, first come, first served, and
-//! use the memory of one. A thread of its own does each piece, with a lower priority than the threads that
-//! answer requests: these keep three quarters of a processor, however much work waits. Requests with such
-//! work wait in a [`WorkQueue`](super::WorkQueue) of their own, and so take no permit from other requests.
+//! CPU-bound work of requests, such as the hash of a password, one piece at a time, first come, first served. A
+//! thread of its own does each piece, with a lower priority than the threads that answer requests: these keep
+//! three quarters of a processor. Requests with such work wait in a [`WorkQueue`](super::WorkQueue) of their own.
 
 use std::{sync::Arc, thread};
 
@@ -30,12 +27,7 @@ impl Default for CpuBoundWork {
 }
 
 impl CpuBoundWork {
-    /// Runs `work` on a thread of its own, when no other work of this instance runs. A piece that has
-    /// begun runs to its end, also if its request ends before.
-    ///
-    /// # Errors
-    ///
-    /// Those of the work, and a [`CpuBoundError`].
+    /// Runs `work` on a thread of its own, when no other work of this instance runs. Once begun, it runs to its end.
     pub async fn run<T, E>(
         &self,
         work: impl FnOnce() -> Result<T, E> + Send + 'static,

@@ -19,14 +19,12 @@ use crate::cosmos::{Reason, Retryable, StoreError, decides_on_latest};
 /// Seconds that a caller should wait before it retries after a 429 or 503.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 
-/// The header of every 401 (RFC 9110): a caller that is no browser signs in with a token of the identity
-/// provider.
+/// The header of every 401 (RFC 9110): a caller that is no browser signs in with a token.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
 
 const MAX_INVOCATION_ID_CHARACTERS: usize = 100;
 
-/// The reason why a request was not carried out. Its text is the instruction for the caller, but for errors of the
-/// store, whose text is for the log.
+/// The reason why a request was not carried out: an instruction for the caller, or for the log if it is the store's.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApiError {
@@ -85,8 +83,7 @@ pub enum ApiError {
     /// 500: a bug of the app.
     #[error("The server failed to process this request, and logged the error.")]
     Internal,
-    /// A decision to write nothing, on a state that may be old. [`crate::cosmos::retry`] decides again on
-    /// the latest state, so no caller sees this error.
+    /// A decision to write nothing, on a state that may be old: [`crate::cosmos::retry`] decides again.
     #[error("a decision on a state that may be old")]
     Unconfirmed,
     /// 503: this instance has reached its limit of concurrent requests.
@@ -134,8 +131,7 @@ impl Refusal {
     }
 }
 
-/// The body of every refusal that the handler gives: those of the app, and those of the framework. Set it with
-/// [`Program::errors`](crate::program::Program::errors). Headers such as `Retry-After` stay as they are.
+/// The body of every refusal that the handler gives, set with [`Program::errors`](crate::program::Program::errors).
 pub trait ErrorBody: From<Refusal> + Serialize + JsonSchema {
     /// The media type.
     const CONTENT_TYPE: &'static str = "application/json";
@@ -190,15 +186,6 @@ pub struct FieldError {
     pub message: String,
 }
 
-pub(crate) async fn no_such_route() -> ApiError {
-    ApiError::NotFound("route")
-}
-
-/// Returns the error of a method that the route does not have; axum adds `Allow`.
-pub(crate) async fn method_not_allowed() -> ApiError {
-    ApiError::MethodNotAllowed
-}
-
 impl ApiError {
     /// Creates the error of one field with a bad value.
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
@@ -233,8 +220,7 @@ impl From<Refusal> for ApiError {
     }
 }
 
-/// Refuses a decision to write nothing unless it was made on the latest state: no write follows that the
-/// store could refuse. Within [`retry`](crate::cosmos::retry), the next attempt is.
+/// Refuses a decision to write nothing unless it was made on the latest state, as the next attempt's is.
 pub fn check_confirmed() -> Result<(), ApiError> {
     if decides_on_latest() { Ok(()) } else { Err(ApiError::Unconfirmed) }
 }
@@ -389,55 +375,39 @@ fn internal() -> Refusal {
 fn store_refusal(error: &StoreError) -> Refusal {
     use std::error::Error;
     let cause = error.source().map(ToString::to_string).unwrap_or_default();
-    match error.reason {
+    let (status, slug, title, detail) = match error.reason {
         Reason::Throttled => {
             tracing::warn!(cause, "The store is out of request units");
-            Refusal::new(
-                StatusCode::TOO_MANY_REQUESTS,
-                "throttled",
-                "Too many requests",
-                "The store throttles requests. Retry after the seconds in `Retry-After`.",
-            )
+            let detail = "The store throttles requests. Retry after the seconds in `Retry-After`.";
+            (StatusCode::TOO_MANY_REQUESTS, "throttled", "Too many requests", detail)
         }
-        Reason::TooLarge => Refusal::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "item-too-large",
-            "Item too large",
-            "The item would be larger than 2 MB, the limit of the store. Send less text.",
-        ),
+        Reason::TooLarge => {
+            let detail =
+                "The item would be larger than 2 MB, the limit of the store. Send less text.";
+            (StatusCode::PAYLOAD_TOO_LARGE, "item-too-large", "Item too large", detail)
+        }
         Reason::PartitionFull => {
             tracing::error!(cause, "A logical partition is full: 20 GB (service limit)");
-            Refusal::new(
-                StatusCode::INSUFFICIENT_STORAGE,
-                "partition-full",
-                "Partition full",
-                "The logical partition of this item has reached the store's limit of 20 GB. Delete some of its items, then retry.",
-            )
+            let detail = "The logical partition of this item has reached the store's limit of 20 GB. Delete some of its items, then retry.";
+            (StatusCode::INSUFFICIENT_STORAGE, "partition-full", "Partition full", detail)
         }
         Reason::BudgetSpent => {
             tracing::warn!(
                 "Ended a request that reached its limit of store requests, request units or time"
             );
-            Refusal::new(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "budget-spent",
-                "Budget spent",
-                "This request reached its limit of store requests, request units or time. Ask for less, or retry after the seconds in `Retry-After`.",
-            )
+            let detail = "This request reached its limit of store requests, request units or time. Ask for less, or retry after the seconds in `Retry-After`.";
+            (StatusCode::SERVICE_UNAVAILABLE, "budget-spent", "Budget spent", detail)
         }
         Reason::Unreadable | Reason::Unexpected => {
             tracing::error!(cause, reason = %error.reason, "The store returned an unexpected error");
-            internal()
+            return internal();
         }
         // A race that was lost in all attempts is as good as an unavailable store.
         reason => {
             tracing::warn!(?reason, cause, "The store is unavailable");
-            Refusal::new(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "unavailable",
-                "Service unavailable",
-                "The store is unavailable. Retry after the seconds in `Retry-After`.",
-            )
+            let detail = "The store is unavailable. Retry after the seconds in `Retry-After`.";
+            (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Service unavailable", detail)
         }
-    }
+    };
+    Refusal::new(status, slug, title, detail)
 }

@@ -94,45 +94,30 @@ impl AuthLevel {
     }
 }
 
-/// Creates a `GET` function.
-pub fn get<T: 'static, S: Clone + Send + Sync + 'static>(
-    name: &'static str,
-    route: &'static str,
-    auth_level: AuthLevel,
-    handler: impl DescribedHandler<T, S>,
-) -> HttpFunction<S> {
-    HttpFunction::new(name, Method::GET, route, auth_level, handler)
+macro_rules! functions_of_methods {
+    ($($(#[$doc:meta])* $create:ident: $method:ident),+) => {$(
+        $(#[$doc])*
+        pub fn $create<T: 'static, S: Clone + Send + Sync + 'static>(
+            name: &'static str,
+            route: &'static str,
+            auth_level: AuthLevel,
+            handler: impl DescribedHandler<T, S>,
+        ) -> HttpFunction<S> {
+            HttpFunction::new(name, Method::$method, route, auth_level, handler)
+        }
+    )+};
 }
 
-/// Creates a `POST` function.
-pub fn post<T: 'static, S: Clone + Send + Sync + 'static>(
-    name: &'static str,
-    route: &'static str,
-    auth_level: AuthLevel,
-    handler: impl DescribedHandler<T, S>,
-) -> HttpFunction<S> {
-    HttpFunction::new(name, Method::POST, route, auth_level, handler)
-}
-
-/// Creates a `PUT` function.
-pub fn put<T: 'static, S: Clone + Send + Sync + 'static>(
-    name: &'static str,
-    route: &'static str,
-    auth_level: AuthLevel,
-    handler: impl DescribedHandler<T, S>,
-) -> HttpFunction<S> {
-    HttpFunction::new(name, Method::PUT, route, auth_level, handler)
-}
-
-/// Creates a `DELETE` function.
-pub fn delete<T: 'static, S: Clone + Send + Sync + 'static>(
-    name: &'static str,
-    route: &'static str,
-    auth_level: AuthLevel,
-    handler: impl DescribedHandler<T, S>,
-) -> HttpFunction<S> {
-    HttpFunction::new(name, Method::DELETE, route, auth_level, handler)
-}
+functions_of_methods!(
+    /// Creates a `GET` function.
+    get: GET,
+    /// Creates a `POST` function.
+    post: POST,
+    /// Creates a `PUT` function.
+    put: PUT,
+    /// Creates a `DELETE` function.
+    delete: DELETE
+);
 
 impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
     fn new<T: 'static, H: DescribedHandler<T, S>>(
@@ -163,8 +148,7 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         Self { line, handler: handler.at(filter) }
     }
 
-    /// Returns the function with this largest answer. The default is a small answer, or one as large as the
-    /// request's body.
+    /// Returns the function with this largest answer, by default a small one, or one as large as the request's body.
     pub fn answers(mut self, footprint: Footprint) -> Self {
         self.line.footprint = footprint;
         self
@@ -182,15 +166,13 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         self
     }
 
-    /// Returns the function as one whose answer has copies that these projections make. A projection that reads
-    /// what another one writes stands behind it. A caller with a consistency token waits for them.
+    /// Returns the function as one whose answer has copies of these projections, each behind the one it reads from.
     pub fn reads_copies_of(mut self, projections: &'static [&'static str]) -> Self {
         self.line.copies_of = projections;
         self
     }
 
-    /// Returns the function as a command that leaves its changes to the change feed: its callers do not look
-    /// for them in copies, so that eager projections would only make it slower.
+    /// Returns the function as a command that leaves its changes to the change feed.
     pub fn without_eager_copies(mut self) -> Self {
         self.line.is_eager = false;
         self
@@ -208,9 +190,8 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         self
     }
 
-    /// Returns the function with an example of its body, for fields whose own examples do not go together:
-    /// two dates, of which one must be later. The OpenAPI document has it, and the checks of the crate
-    /// `tributary-testing` send it.
+    /// Returns the function with an example of its body, for fields whose own examples do not go together: two dates,
+    /// of which one must be later. The checks of `tributary-testing` send it.
     pub fn example(mut self, body: fn() -> Value) -> Self {
         self.line.signature.example = Some(body);
         self

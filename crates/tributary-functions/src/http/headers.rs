@@ -9,8 +9,7 @@ use super::{ApiError, item_command::IDEMPOTENCY_KEY};
 const SINGLE_VALUED: [(HeaderName, &str); 2] =
     [(header::CONTENT_TYPE, "Content-Type"), (IDEMPOTENCY_KEY, "Idempotency-Key")];
 
-/// Checks that a header which is read once has one value, and that the body is sent as it is, without a
-/// coding such as gzip.
+/// Checks that a header which is read once has one value, and that the body has no coding such as gzip.
 pub(super) fn check(headers: &HeaderMap) -> Result<(), ApiError> {
     for (name, shown) in SINGLE_VALUED {
         let values = headers.get_all(name).iter().map(|value| n_values(value.as_bytes()));

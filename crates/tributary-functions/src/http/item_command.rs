@@ -1,19 +1,13 @@
 //! Commands on one item: the steps that all of them share.
 //!
-//! A handler takes an [`ItemCommand`]. [`ItemCommand::put_item`] and [`ItemCommand::delete_item`] are the
-//! whole of it for an item that remembers its commands. Otherwise the handler reads the slot under the id
-//! of the item within [`retry`], and asks the command for the next step:
+//! A handler takes an [`ItemCommand`]. [`ItemCommand::put_item`] and [`ItemCommand::delete_item`] are the whole
+//! of it for an item that remembers its commands. Otherwise the handler reads the slot of the item within
+//! [`retry`], and asks for the next step: [`ItemCommand::put`] (then [`WrittenItem::answer`]),
+//! [`put_parent`](ItemCommand::put_parent) of counted children, [`delete`](ItemCommand::delete), or
+//! [`delete_child`](ItemCommand::delete_child).
 //!
-//! | command | method | next step |
-//! | --- | --- | --- |
-//! | `PUT` | [`ItemCommand::put`] | creates or edits the item, and answers by [`WrittenItem::answer`] |
-//! | `PUT` of the parent of counted children | [`ItemCommand::put_parent`] | |
-//! | `DELETE` | [`ItemCommand::delete`] | checks the conditions, and writes the tombstone |
-//! | `DELETE` of a counted child | [`ItemCommand::delete_child`] | |
-//!
-//! So a command that was carried out gets the same answer again, before any condition is checked
-//! ([`engines::command`](crate::engines::command)). Conditions are checked before any write. A decision to
-//! write nothing is made on the latest state.
+//! A command that was carried out gets the same answer again, before any condition is checked
+//! ([`engines::command`](crate::engines::command)). A decision to write nothing is made on the latest state.
 
 use std::convert::Infallible;
 
@@ -67,10 +61,9 @@ impl ItemCommand {
         Self { id, conditions: Conditions::only_create(), path: String::new() }
     }
 
-    /// Carries out a `PUT` of the item with this partition key and id: two store requests. `edit` returns the
-    /// item with its new content, or `None` if it has that already. `create` returns the item in its first
-    /// version, or in the version after the tombstone that it replaces. The item remembers the command. It is
-    /// the body of the answer, and the path of a new one is the path of the request.
+    /// Carries out a `PUT` of the item with this partition key and id: two store requests. `edit` returns the item
+    /// with its new content, or `None` if it has that already. `create` returns the item in its first version, or in
+    /// that after the tombstone.
     pub async fn put_item<
         T: PublicItem + RemembersCommands,
         C: Future<Output = Result<T, ApiError>>,
@@ -107,8 +100,7 @@ impl ItemCommand {
         .await
     }
 
-    /// Carries out a `DELETE` of the item with this partition key and id: two store requests. `tombstone`
-    /// returns the item's tombstone, or refuses, as for another caller than its owner.
+    /// Carries out a `DELETE` of the item: two store requests. `tombstone` returns the item's tombstone, or refuses.
     pub async fn delete_item<T>(
         &self,
         container: &Container,
@@ -131,8 +123,7 @@ impl ItemCommand {
         .await
     }
 
-    /// Decides the next step of a command that puts an item into a slot, after checking its conditions if
-    /// it is to create or to edit the item. An item that is as demanded needs no edit.
+    /// Decides the next step of a command that puts an item into a slot, after checking its conditions.
     pub fn put<T: RemembersCommands, D>(
         &self,
         slot: ItemSlot<T, D>,
@@ -154,8 +145,7 @@ impl ItemCommand {
         })
     }
 
-    /// Returns the item that the command is to delete; `None` if the command was carried out. The handler
-    /// checks the owner of the item, and then the conditions.
+    /// Returns the item that the command is to delete; `None` if it was carried out. The handler checks the owner.
     pub fn delete<T: RemembersCommands, D: RemembersCommands>(
         &self,
         slot: ItemSlot<T, D>,
@@ -170,14 +160,12 @@ impl ItemCommand {
         }
     }
 
-    /// Returns the item. It remembers a command with conditions, since these hold no longer after the command
-    /// is carried out.
+    /// Returns the item, which remembers a command with conditions: these hold no longer once it is carried out.
     pub fn sign<T: RemembersCommands>(&self, item: T) -> T {
         if self.conditions.is_empty() { item } else { item.remembering(&self.id) }
     }
 
-    /// Returns the request to edit a parent in the groups of its children. If the conditions name a state of
-    /// the parent, the parent must still have this ETag.
+    /// Returns the request to edit a parent in the groups of its children, under its ETag if there are conditions.
     pub fn edit_request<P>(&self, parent: Stored<P>) -> FamilyRequest<'_, P> {
         let if_match = Some(parent.etag.clone()).filter(|_| self.conditions.name_a_state());
         FamilyRequest::new(&self.id).if_match(if_match).with_parent(parent)
@@ -210,9 +198,8 @@ impl ItemCommand {
         }
     }
 
-    /// Deletes a counted child, in one transaction with its parent: two store requests, and one more
-    /// where the child leaves a tombstone, the command has conditions, or the actor must be the `owner` of
-    /// the child.
+    /// Deletes a counted child, in one transaction with its parent: two store requests, and one more where it leaves
+    /// a tombstone, the command has conditions, or the actor must be the child's `owner`.
     pub async fn delete_child<F: Family>(
         &self,
         children: &CountedChildren<F>,
@@ -264,9 +251,8 @@ impl ItemCommand {
 }
 
 impl<F: Family> CountedChildren<F> {
-    /// Creates a child and counts it, for a command that may have created it before: in an earlier
-    /// attempt, or in a request with the same `Idempotency-Key`. `is_same` says that of a child with its
-    /// id, which is the result then. Every other outcome is an error.
+    /// Creates a child and counts it, for a command that may have created it before: `is_same` says that of a child
+    /// with its id, which is the result then. Every other outcome is an error.
     pub async fn create_once<C: Clone>(
         &self,
         key: &F::Key,
@@ -292,8 +278,7 @@ impl<F: Family> CountedChildren<F> {
 }
 
 impl Conditions {
-    /// Returns the answer to a reader of an item: the item, 304 if the reader has this state already, or 404
-    /// without one.
+    /// Returns the answer to a reader of an item: the item, 304 if the reader has this state, or 404 without one.
     pub fn found<T: PublicItem>(
         &self,
         read: Option<Stored<T>>,

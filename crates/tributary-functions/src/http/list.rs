@@ -1,18 +1,12 @@
 //! Lists in pages.
 //!
-//! A cursor ([`Cursor`]) holds the sort key of the last item of a page. So the next page
-//! begins right after it, whatever was inserted or deleted meanwhile, and with any limit. The store's own
-//! continuation tokens would not do: they fix the page size, and the store may cut a page earlier.
+//! A cursor ([`Cursor`]) holds the sort key of the last item of a page. So the next page begins right after it,
+//! whatever was inserted or deleted meanwhile, and with any limit. The store's own continuation tokens fix the
+//! page size, and the store may cut a page earlier.
 //!
-//! An unreadable item is left out. Its position is readable as a rule, so a page may end with it, and a
-//! list continues past any number of such items.
-//!
-//! A list of children can have a range of dates ([`DateRange`]). Each page queries the range, and a cursor
-//! from outside of it is refused. So no cursor widens the range.
-//!
-//! An API that is not ours may ask for `offset` and `limit` instead ([`OffsetPage`]). The store reads and charges
-//! the items that such a page skips, so an offset is at most 1,000. An item that is created meanwhile moves the
-//! others to the next page.
+//! An unreadable item is left out. A list of children can have a range of dates ([`DateRange`]), which no cursor
+//! widens. An API that is not ours may ask for `offset` and `limit` instead ([`OffsetPage`]). The store reads and
+//! charges the items that such a page skips, so an offset is at most 1,000.
 
 use axum::{Json, extract::FromRequestParts, http::request::Parts};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -45,9 +39,7 @@ pub struct PageRequest<K, F = ()> {
     scope: String,
 }
 
-/// A filter of a list: query parameters beside `limit` and `cursor`.
-///
-/// Equal filters are serialized equally, so a cursor can name its list by the text of the filter.
+/// A filter of a list: query parameters beside `limit` and `cursor`. Equal filters are serialized equally.
 pub trait Filter: Default + Serialize {
     /// The parameters that it takes.
     const PARAMETERS: &'static [QueryParameter];
@@ -147,16 +139,13 @@ impl<T> List<T> {
 }
 
 impl<K: Serialize, F> PageRequest<K, F> {
-    /// Returns the number of items to query: one more than the page holds, which tells if there is a next
-    /// page.
+    /// Returns the number of items to query: one more than the page holds, which tells if there is a next page.
     pub fn fetch(&self) -> u32 {
         self.limit + 1
     }
 
-    /// Reads [`Self::fetch`] rows and returns their page. Unreadable rows are left out: `position` returns
-    /// the position of such a row, and `key` that of an item.
-    ///
-    /// If no row of a page has a position, up to 1,000 rows are read at once.
+    /// Reads [`Self::fetch`] rows and returns their page. Unreadable rows are left out: `position` returns that of
+    /// such a row, and `key` that of an item. If no row of a page has a position, up to 1,000 rows are read.
     pub async fn read<T, E, R: Future<Output = Result<Vec<RowResult<T>>, E>>>(
         self,
         read: impl Fn(u32) -> R,
@@ -205,8 +194,7 @@ impl<K: Serialize, F> PageRequest<K, F> {
 }
 
 impl<F: Copy + Into<DateRange>> PageRequest<SortKey, F> {
-    /// Returns a page of the children in a logical partition, with dates in the range of the filter if it
-    /// has one. A missing parent is a 404.
+    /// Returns a page of the children in a partition, with dates in the filter's range. No parent is a 404.
     pub async fn of_children<C: DeserializeOwned>(
         self,
         list: &ChildList,
@@ -265,8 +253,7 @@ impl<S: Send + Sync, K: DeserializeOwned, F: Filter> FromRequestParts<S> for Pag
 /// The most items that a page skips.
 const MAX_OFFSET: u32 = 1_000;
 
-/// The page that a caller asks for by `offset` and `limit`, with the filter `F`. It has no cursor and no envelope:
-/// the app answers with a type of its own.
+/// The page that a caller asks for by `offset` and `limit`, with the filter `F`, without cursor and envelope.
 #[derive(Debug)]
 pub struct OffsetPage<F = ()> {
     /// The number of items before the page, 0 to 1,000: the store reads and charges them.
@@ -278,12 +265,9 @@ pub struct OffsetPage<F = ()> {
 }
 
 impl<F> OffsetPage<F> {
-    /// Returns the page of a list in one logical partition, and the number of all of its items: two store
-    /// requests. The number costs 0.1 request units for each item that it counts. Unreadable items are left out,
-    /// so a page may have fewer items than its limit.
-    ///
-    /// The list is SQL: the properties of an item `c`, the filter, and an order that tells any two items apart.
-    /// `values` has the parameters of the filter.
+    /// Returns the page of a list in one logical partition, and the number of its items (0.1 request units for each):
+    /// two store requests. Unreadable items are left out. The list is SQL: the properties of an item `c`, the filter
+    /// with its `values`, and an order that tells any two items apart.
     pub async fn read<T: DeserializeOwned>(
         &self,
         container: &Container,
@@ -331,14 +315,8 @@ fn scope(path: &str, filter: &impl Serialize) -> Result<String, ApiError> {
 /// The longest cursor, in characters. A cursor of the app has at most a path, a filter, a name and an id.
 const MAX_CURSOR_CHARACTERS: usize = 8 * 1024;
 
-/// The position at which the next page of a list begins.
-///
-/// A cursor holds its list, filter included, and a position in it. The limit, the filter and the window
-/// come from the request. So a cursor needs no signature. A caller that forges one gets the rest of the
-/// same list from another position, for the price of a page.
-///
-/// A type of position refuses values that no item has: an id that the store does not take, a date beyond
-/// the year 9999. A list with a window also refuses a position outside of the window.
+/// A list, filter included, and a position in it; limit and window come from the request. So a cursor needs no
+/// signature: a forged one gets the rest of the same list. A type of position refuses values that no item has.
 #[derive(Serialize, Deserialize)]
 struct Cursor<K>(
     /// The list: its path, and its filter when it has one.

@@ -25,7 +25,7 @@ pub(crate) use self::{
     admission::{Admission, admit},
     answered::{COSTS_ROUTE, CalledFunctions, answered, catch_panics},
     consistency::{Consistency, consistent},
-    error::{ErrorForm, Problem, method_not_allowed, no_such_route},
+    error::{ErrorForm, Problem},
     item_command::INVOCATION_ID,
     principal::SignedInBy,
     query::path_parameters,

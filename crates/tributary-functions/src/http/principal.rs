@@ -33,8 +33,7 @@ pub enum Authentication {
 /// The sign-in of an app's own, which [`Program::sign_in`](crate::program::Program::sign_in) sets.
 #[async_trait]
 pub trait SignIn: Send + Sync + 'static {
-    /// Returns the caller of a request; `None` without credentials. Bad credentials are an
-    /// [`ApiError::Unauthorized`].
+    /// Returns the caller of a request; `None` without credentials. Bad ones are an [`ApiError::Unauthorized`].
     async fn caller(&self, request: &Parts) -> Result<Option<Actor>, ApiError>;
 
     /// Returns the security scheme of the OpenAPI document.
@@ -62,8 +61,7 @@ impl SignIn for Authentication {
 #[derive(Clone)]
 pub(crate) struct SignedInBy(pub Arc<dyn SignIn>);
 
-/// The caller of a command. A handler with this argument requires a signed-in caller, in the modes of
-/// authentication that have one. With `Option<Actor>`, it serves callers without credentials, too.
+/// The caller of a command, signed in where the app knows users. `Option<Actor>` serves others, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor(Option<String>);
 
@@ -177,8 +175,7 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Api
     text.filter(|_| values.next().is_none()).map(Some).ok_or(UNREADABLE)
 }
 
-/// Returns true if a text is the name of a provider: without dots, which would make `<provider>.<id>`
-/// ambiguous.
+/// Returns true for the name of a provider: a dot would make `<provider>.<id>` ambiguous.
 fn is_name(provider: &str) -> bool {
     !provider.is_empty()
         && provider.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_'))
@@ -202,7 +199,6 @@ impl Principal {
 #[cfg(test)]
 mod tests {
     use axum::response::IntoResponse;
-    use proptest::prelude::*;
 
     use super::*;
 
@@ -252,15 +248,12 @@ mod tests {
             &[][..],
             &[(IDP, "aad")],
             &[(ID, "")],
-            &[(ID, "ann"), (ID, "ann")],
             &[(ID, "ann"), (ID, "bob")],
             &[(ID, "ann"), (IDP, "aad"), (IDP, "google")],
             &[(ID, "ann"), (IDP, "goo.gle")],
-            &[(ID, "ann"), (IDP, "")],
             &[(ID, "ä")],
             &[(ID, "ann"), (CLAIMS, "not Base64")],
             &[(ID, "ann"), (CLAIMS, &encoded("not JSON"))],
-            &[(ID, "ann"), (CLAIMS, &encoded("[]"))],
             &[(ID, "ann"), (CLAIMS, &encoded(r#"{"claims":[{"typ":1}]}"#))],
             &[(ID, "ann"), (CLAIMS, &long)],
             &[(CLAIMS, &nobody)],
@@ -269,28 +262,9 @@ mod tests {
         ] {
             assert_eq!(caller(headers), Err(401), "{headers:?}");
         }
-    }
-
-    #[test]
-    fn a_caller_with_an_id_that_no_user_can_have_is_forbidden() {
         let long = "a".repeat(129);
         for id in ["auth0|1077", "-ann", "ann@example.com", " ann", &long] {
             assert_eq!(caller(&[(ID, id)]), Err(403), "{id:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_header_makes_the_authentication_panic(values in proptest::collection::vec("\\PC*", 3), json in ".*") {
-            let mut map = HeaderMap::new();
-            for (name, value) in [ID, IDP, CLAIMS].into_iter().zip(&values) {
-                if let Ok(value) = value.parse() {
-                    map.append(name, value);
-                }
-            }
-            let _ = easyauth_caller(&map);
-            map.insert(CLAIMS, encoded(&json).parse().unwrap());
-            let _ = easyauth_caller(&map);
         }
     }
 }

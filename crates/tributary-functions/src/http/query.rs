@@ -1,9 +1,6 @@
-//! The parameters of a query string, each at most once.
-//!
-//! Of a repeated parameter, one reader could take the first value and another the last. Then admission
-//! control could reserve memory for one item, and the handler answer with a hundred. So every function
-//! refuses such a query, also for parameters that it does not know. Names are compared decoded and without
-//! regard to case, as the Functions host compares them when it looks for its `code`.
+//! The parameters of a query string, each at most once. Of a repeated parameter, one reader could take the first
+//! value and another the last: admission control could reserve memory for one item, and the handler answer with a
+//! hundred. Names are compared decoded and without regard to case, as the Functions host does.
 
 use std::{collections::HashSet, ops::RangeInclusive};
 
@@ -37,8 +34,7 @@ impl QueryParameter {
         Self { name, rule, example: None }
     }
 
-    /// Returns the parameter with an example, which the OpenAPI document has, and which the checks of the
-    /// crate `tributary-testing` send.
+    /// Returns the parameter with an example, for the OpenAPI document and the checks of `tributary-testing`.
     pub const fn example(self, value: &'static str) -> Self {
         Self { example: Some(value), ..self }
     }
@@ -69,8 +65,7 @@ pub fn limit_of(query: Option<&str>, default: u32) -> Result<u32, ApiError> {
     parameter_of(query, "limit")?.map_or(Ok(default), |text| limit_from(&text))
 }
 
-/// Parses a moment in the text of a parameter: an RFC 3339 timestamp, or a date, which is its midnight in
-/// UTC.
+/// Parses a moment in the text of a parameter: an RFC 3339 timestamp, or a date, which is its midnight in UTC.
 pub fn moment_from(name: &str, text: &str) -> Result<Timestamp, ApiError> {
     Timestamp::parse(text)
         .or_else(|_| Timestamp::parse(&format!("{text}T00:00:00Z")))

@@ -12,8 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::values::compact_bytes;
 
-/// Reads a JSON text through, with the same checks as parsing it into values: escapes, numbers, depth. Returns
-/// true for an object.
+/// Reads a JSON text through, with the same checks as parsing it into values. Returns true for an object.
 pub(super) fn is_object(bytes: &[u8]) -> serde_json::Result<bool> {
     compact_bytes(bytes)?;
     Ok(bytes.trim_ascii_start().starts_with(b"{"))

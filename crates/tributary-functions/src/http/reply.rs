@@ -64,8 +64,7 @@ fn with_header(mut response: Response, name: header::HeaderName, value: &str) ->
     response
 }
 
-/// A whole list in one answer, `{"items": […]}`. The items are the texts that the store has; their fields are
-/// those of `T`.
+/// A whole list in one answer, `{"items": […]}`: the texts that the store has, with fields of `T`.
 #[derive(Debug)]
 pub struct StoredItems<T> {
     items: Vec<JsonText>,

@@ -1,10 +1,6 @@
-//! Queues of requests whose handlers wait for something other than the store, such as a hash that uses a
-//! processor for long.
-//!
-//! Without a queue, such requests could take all permits of the admission control, and slow down every other
-//! function. A request in a queue has no permit yet, and only a few requests of a queue have one at a time.
-//! The queue is bounded. A request beyond its length is refused at once, since it would wait longer than its
-//! caller does.
+//! Queues of requests whose handlers wait for something other than the store, such as a hash. Without a queue,
+//! they could take all permits of the admission control. The queue is bounded: a request beyond its length is
+//! refused at once.
 
 use std::sync::Arc;
 
@@ -17,7 +13,6 @@ pub struct WorkQueue {
     turns: Arc<Semaphore>,
 }
 
-/// A place in a queue, and a turn in it.
 pub(super) type Turn = [OwnedSemaphorePermit; 2];
 
 impl WorkQueue {
@@ -28,30 +23,9 @@ impl WorkQueue {
         Self { entries, turns }
     }
 
-    /// Enters the queue; `None` when it is full. The future waits for the turn.
     pub(super) fn enter(&self) -> Option<impl Future<Output = Option<Turn>> + use<>> {
         let entry = Arc::clone(&self.entries).try_acquire_owned().ok()?;
         let turn = Arc::clone(&self.turns).acquire_owned();
         Some(async { Some([entry, turn.await.ok()?]) })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use futures::FutureExt;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn a_full_queue_refuses_and_an_entry_that_goes_makes_room() {
-        let queue = WorkQueue::new(1, 1);
-        let at_work = queue.enter().unwrap().await.unwrap();
-        let mut waiting = Box::pin(queue.clone().enter().unwrap());
-        assert!(waiting.as_mut().now_or_never().is_none() && queue.enter().is_none());
-        // A caller that goes while it waits leaves nothing behind.
-        drop(waiting);
-        let next = queue.enter().unwrap();
-        drop(at_work);
-        assert!(next.await.is_some() && queue.enter().is_some());
     }
 }

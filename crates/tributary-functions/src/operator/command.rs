@@ -111,7 +111,7 @@ pub(crate) async fn run(
     rebuilds: &Rebuilds,
     arguments: &ProjectionArguments,
 ) -> Result<(), String> {
-    let projections = rebuilds.projections();
+    let projections = &rebuilds.projections;
     let format = OutputFormat::for_stdout(arguments.json);
     let change = async |name, change| {
         let updated = update(projections, name, &Conditions::default(), &change).await;
@@ -188,17 +188,16 @@ fn checked<T: TryFrom<String, Error = Invalid>>(text: &str) -> Result<T, String>
     T::try_from(text.to_owned()).map_err(|invalid| format!("it {invalid}"))
 }
 
-/// Rebuilds a projection, with progress on standard error. A rebuild of the same sources that has no worker
-/// is continued. An error is a sentence that says what to do.
+/// A rebuild of the same sources that has no worker is continued.
 async fn rebuild(
     rebuilds: &Rebuilds,
     name: &ProjectionName,
     since: Option<Timestamp>,
     format: OutputFormat,
 ) -> Result<(), String> {
-    let projections = rebuilds.projections();
+    let projections = &rebuilds.projections;
     let function = find(projections, name).map_err(sentence)?.function();
-    let (state, _) = projections.states().read(function).await.map_err(|e| sentence(e.into()))?;
+    let (state, _) = projections.states.read(function).await.map_err(|e| sentence(e.into()))?;
     let waiting = state.rebuild_under_way().filter(|rebuild| rebuild.since == since);
     if let Some(rebuild) = waiting {
         eprintln!("Goes on with the rebuild that was asked for at {}", rebuild.requested_at);
@@ -227,7 +226,7 @@ async fn rebuild(
     };
     match end {
         Ok(()) => {
-            let read = projections.states().read(function).await;
+            let read = projections.states.read(function).await;
             let (state, _) = read.map_err(|error| sentence(error.into()))?;
             let projection = find(projections, name).map_err(sentence)?;
             print(&[ProjectionView::new(projections, projection, state)], format)

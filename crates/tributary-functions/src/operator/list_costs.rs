@@ -46,8 +46,6 @@ pub(crate) struct ProjectionSource {
     pub container: &'static str,
 }
 
-/// Lists the recent requests and batches of this instance with their costs: no store request. Without the
-/// setting `Costs__Recent` there are none.
 pub(crate) async fn list_costs(
     State(projections): State<Projections>,
     RawQuery(query): RawQuery,

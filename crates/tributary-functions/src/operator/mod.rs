@@ -1,10 +1,7 @@
 //! Projections in the hands of operators: listed with their lags, paused, resumed, rebuilt, their leases
-//! released, their dead letters replayed; and the costs of recent work.
-//!
-//! Each is a part of the command `projections`, and all but the replay are functions with a key. The costs are
-//! such a function only.
-//! `docs/projections.md` has the runbooks, [`control`](crate::projection::control) the states and the
-//! argument.
+//! released, their dead letters replayed; and the costs of recent work. Each is a part of the command
+//! `projections`, or a function with a key. `docs/projections.md` has the runbooks,
+//! [`control`](crate::projection::control) the argument.
 
 pub(crate) mod command;
 mod list_costs;

@@ -79,8 +79,6 @@ fn leases_table(leases: &[LeaseView]) -> String {
     table(&columns, leases.iter().map(row), false)
 }
 
-/// Returns the lag in words: that the projection has no leases, that nothing waits, or how much and for how
-/// long.
 fn lag(lag: &LagSummary) -> String {
     let LagSummary { changes, seconds, leases, stopped_leases, unmeasured_leases } = *lag;
     let waiting = match changes {
@@ -129,46 +127,5 @@ fn age(seconds: u64) -> String {
         60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
         3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
         _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::projection::control::Pause;
-
-    #[test]
-    fn a_paused_projection_shows_since_when_by_whose_command_and_for_which_reason() {
-        let since = Timestamp::now().before(std::time::Duration::from_secs(3_700));
-        let pause = Pause { since, by: Some("ann".into()), reason: Some("A bug".into()) };
-        let running = ProjectionView {
-            name: "RoomCopies",
-            container: "rooms",
-            status: ProjectionStatus::Running,
-            eager: false,
-            pause: None,
-            rebuild: None,
-            lag: Some(LagSummary {
-                changes: 12,
-                seconds: 95,
-                leases: 2,
-                stopped_leases: 1,
-                unmeasured_leases: 0,
-            }),
-            leases: None,
-        };
-        let paused = ProjectionView {
-            status: ProjectionStatus::Paused,
-            eager: true,
-            pause: Some(pause),
-            lag: None,
-            ..running.clone()
-        };
-        assert_eq!(
-            projections_table(&[running, paused], false),
-            "NAME        CONTAINER  STATUS         LAG                           SINCE              DETAIL\n\
-             RoomCopies  rooms      running        12 for 1 min 35 s, 1 stopped\n\
-             RoomCopies  rooms      paused, eager  ?                             1 h 1 min, by ann  A bug\n"
-        );
     }
 }

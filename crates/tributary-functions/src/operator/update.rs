@@ -76,8 +76,6 @@ pub(crate) struct PauseRequest {
 
 from_form!(PauseRequest { reason: optional_text("reason", PauseReason::parse) });
 
-/// Pauses a projection: its batches are refused, and wait in the change feed. A paused projection stays as it
-/// is.
 pub(crate) async fn pause_projection(
     State(projections): State<Projections>,
     Params(name): Params<ProjectionName>,
@@ -89,8 +87,6 @@ pub(crate) async fn pause_projection(
     Ok(answer(update(&projections, &name, &conditions, &pause).await?))
 }
 
-/// Resumes a projection. The host delivers its batches again at the next attempt, within a minute. A running
-/// projection stays as it is.
 pub(crate) async fn resume_projection(
     State(projections): State<Projections>,
     Params(name): Params<ProjectionName>,
@@ -108,9 +104,6 @@ from_form!(RebuildProjectionRequest {
     since: optional_text("since", |text| Timestamp::parse(&text))
 });
 
-/// Asks for a rebuild of a projection: all of its sources are applied again beside the live changes, and its
-/// domain is audited with repair. With `since` only the sources that were written at this time or later are
-/// applied. A timer begins within five minutes.
 pub(crate) async fn rebuild_projection(
     State(projections): State<Projections>,
     Params(name): Params<ProjectionName>,
@@ -121,8 +114,6 @@ pub(crate) async fn rebuild_projection(
     Ok(answer(update(&projections, &name, &conditions, &rebuild).await?))
 }
 
-/// Cancels the rebuild of a projection: its worker stops with the page that it applies. What was applied
-/// stays. A projection without a rebuild stays as it is.
 pub(crate) async fn cancel_rebuild(
     State(projections): State<Projections>,
     Params(name): Params<ProjectionName>,
@@ -140,7 +131,7 @@ pub(super) async fn update(
     let projection = find(projections, name)?;
     let function = projection.function();
     let attempt = async |_| {
-        let states = projections.states();
+        let states = &projections.states;
         let (state, etag) = states.read(function).await?;
         conditions.check(etag.as_ref())?;
         let Some(next) = change.decide(&state)? else {
@@ -174,7 +165,6 @@ pub(crate) struct ReleasedLease {
     pub former_owner: Option<String>,
 }
 
-/// Releases a lease, so that any instance acquires it at once: for an owner that is dead or stuck.
 pub(crate) async fn release_lease(
     State(projections): State<Projections>,
     Params((name, lease)): Params<(ProjectionName, LeaseName)>,
@@ -188,8 +178,7 @@ pub(crate) async fn release_lease(
     Ok(Json(release(&projections, &name, &lease, by_force).await?))
 }
 
-/// Releases a lease of a projection. Without force, the lease of an owner that has renewed it within the
-/// expiration interval stays.
+/// Without force, the lease of an owner that has renewed it within the expiration interval stays.
 pub(super) async fn release(
     projections: &Projections,
     name: &ProjectionName,
@@ -198,14 +187,14 @@ pub(super) async fn release(
 ) -> Result<ReleasedLease, ApiError> {
     let projection = find(projections, name)?;
     let function = projection.function();
-    let leases = projections.leases().of(function, projection.sources()).await?;
+    let leases = projections.leases.of(function, projection.sources()).await?;
     let leases: Vec<Lease> = leases.into_iter().filter_map(Result::ok).collect();
     let Some(found) = leases.iter().find(|known| known.token == lease.as_str()) else {
         return Err(unknown(&leases));
     };
     let expiration = projections.lease_terms(function).expiration;
     let may_release = |lease: &Lease| by_force || !lease.is_owned(expiration, Timestamp::now());
-    let release = async |_| projections.leases().release(&found.id, may_release).await;
+    let release = async |_| projections.leases.release(&found.id, may_release).await;
     match retry(release).await? {
         ReleaseOutcome::Released(former_owner) => {
             tracing::warn!(

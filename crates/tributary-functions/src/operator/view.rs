@@ -182,7 +182,6 @@ impl ProjectionView {
     }
 }
 
-/// Returns some names as a list for people.
 pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
@@ -198,8 +197,7 @@ pub(super) fn find<'a>(
     })
 }
 
-/// Returns a projection with its state, its lag and its leases: a point read, and a measurement
-/// ([`lag`](crate::projection::lag)). The ETag is that of the state, and does not change with the lag.
+/// The ETag is that of the state, and does not change with the lag.
 pub(crate) async fn get_projection(
     State(projections): State<Projections>,
     Params(name): Params<ProjectionName>,
@@ -221,9 +219,9 @@ pub(crate) struct ProjectionList {
 
 impl ProjectionList {
     pub(super) async fn read(projections: &Projections) -> Result<Self, ApiError> {
-        let mut states = projections.states().all().await?;
+        let mut states = projections.states.all().await?;
         let lags = async {
-            let (waiting, _) = projections.states().waiting_positions().await?;
+            let (waiting, _) = projections.states.waiting_positions().await?;
             projections.lags(&waiting).await
         };
         let mut lags = measured(lags.await).into_iter().flatten();
@@ -237,8 +235,6 @@ impl ProjectionList {
     }
 }
 
-/// Lists the projections of the app with their states and lags: one query in all partitions of a container with
-/// some tens of items, and a measurement of at most 200 leases ([`lag`](crate::projection::lag)).
 pub(crate) async fn list_projections(
     State(projections): State<Projections>,
 ) -> Result<Json<ProjectionList>, ApiError> {
@@ -250,7 +246,7 @@ pub(super) async fn read(
     name: &ProjectionName,
 ) -> Result<(ProjectionView, Option<ETag>), ApiError> {
     let projection = find(projections, name)?;
-    let (state, etag) = projections.states().read(projection.function()).await?;
+    let (state, etag) = projections.states.read(projection.function()).await?;
     let lag = measured(projections.lag(projection).await);
     let view = ProjectionView::new(projections, projection, state);
     Ok((view.with_leases(projections, lag.as_ref()), etag))

@@ -2,15 +2,15 @@
 //!
 //! # How a domain uses it
 //!
-//! 1. A container for the totals, with the partition key `/key` and a time to live of -1 (only items
-//!    that say so expire).
+//! 1. A container for the totals, with the partition key `/key` and a time to live of -1 (only items that say so
+//!    expire).
 //! 2. A type implements [`Aggregate`]. [`Aggregate::contributions`] is the definition: the amounts that one
-//!    source, in one state, adds to which keys. It is a pure function. [`Aggregate::is_source`] names the types
-//!    of items that never contribute: their changes cost nothing.
+//!    source, in one state, adds to which keys. [`Aggregate::is_source`] names the types of items that never
+//!    contribute: their changes cost nothing.
 //! 3. [`AggregateProjection`] of it, with the containers, is a line among the projections of the domain.
 //! 4. A query reads the number by [`total`]: one point read. [`totals`] reads those of many keys.
-//! 5. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`). The audit checks and repairs
-//!    it from the same definition (`AggregateChecks`).
+//! 5. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`). The audit checks and repairs it
+//!    from the same definition (`AggregateChecks`).
 //!
 //! | item of the container | logical partition | content |
 //! | --- | --- | --- |
@@ -27,27 +27,24 @@
 //! 1. *A total is the sum of its shares.* One transaction writes a share, and changes the total by the
 //!    difference, each under its ETag or as a new item. So a lost response, a duplicate delivery and a second
 //!    instance change a total once.
-//! 2. *The holder has the versions in order.* It is written under its ETag and only by a newer
-//!    version. So the newest version is the last one in it.
-//! 3. *A source may move from one key to another between two deliveries*, and its new state does not name
-//!    the old key: an id was deleted and created again by another owner, and the change feed delivers only
-//!    the newest version. The holder knows the last keys. The write of a version lists as pending, before any
-//!    share changes, each key whose contribution is new, gone or of another amount. A key that is not pending
-//!    has the share of the version in the holder.
-//! 4. *Each pending key gets the share of the version in the holder*: its amount for a key of the
-//!    contributions, and nothing for any other. A share takes newer versions only, and a share of
-//!    nothing stays as long as a tombstone. So a slow delivery of an older version finds a newer share and
-//!    stops.
-//! 5. *A key leaves the pending ones* under the ETag of the holder, when the shares of all of them
-//!    have that version. A newer version in between has taken over the list.
-//! 6. *A crash anywhere* leaves the pending keys in the holder. The delivery was not acknowledged; the
-//!    next one, of this version or a newer one, continues with them.
-//! 7. *It ends.* A version writes the holder at most twice and each share once. If other writers change the
-//!    same total all the time, the change is a lost race after a few attempts, and is applied again later.
+//! 2. *The holder has the versions in order.* It is written under its ETag and only by a newer version, so the
+//!    newest one is the last in it.
+//! 3. *A source may move from one key to another between two deliveries*, and its new state does not name the old
+//!    key: the id was created again by another owner. The holder knows the last keys. The write of a version
+//!    lists as pending, before any share changes, each key whose contribution is new, gone or of another amount.
+//!    A key that is not pending has the share of the version in the holder.
+//! 4. *Each pending key gets the share of that version*: its amount, or nothing. A share takes newer versions
+//!    only, and a share of nothing stays as long as a tombstone. So a slow delivery of an older version finds a
+//!    newer share and stops.
+//! 5. *A key leaves the pending ones* under the ETag of the holder, when the shares of all of them have that
+//!    version. A newer version in between has taken over the list.
+//! 6. *A crash anywhere* leaves the pending keys in the holder. The delivery was not acknowledged; the next one,
+//!    of this version or a newer one, continues with them.
+//! 7. *It ends.* A version writes the holder at most twice and each share once. A change that keeps losing
+//!    against other writers of a total is a lost race, and is applied again later.
 //! 8. *The first version without a contribution is skipped*, without a read: no older version can have
-//!    contributed, so there is nothing to take back, and a newer version writes the holder by itself. A later
-//!    version without a contribution writes the holder even where there is none: an older version that
-//!    contributes may be delivered late, and would be counted if no holder had a newer version.
+//!    contributed. A later one writes the holder even where there is none: an older version that contributes may
+//!    be delivered late, and would be counted if no holder had a newer version.
 
 use std::{
     cmp::Ordering,
@@ -79,16 +76,14 @@ const MAX_KEYS: usize = 32;
 pub trait Aggregate: Send + Sync + 'static {
     /// The function's name, in `functions/`.
     const FUNCTION: &'static str;
-    /// An item of the container of the sources, with its type. The ids of sources have no `/`, `\`, `?` or
-    /// `#`.
+    /// An item of the container of the sources, with its type. The ids of sources have no `/`, `\`, `?` or `#`.
     type Change: ChangeFeedItem;
 
-    /// Returns the contributions of a source in this state; none of a tombstone. Those to one key add up. A
-    /// change with more than 32 keys becomes a dead letter, and the totals stay as they are.
+    /// Returns the contributions of a source in this state; none of a tombstone. Those to one key add up. A change
+    /// with more than 32 keys becomes a dead letter.
     fn contributions(change: &Self::Change) -> impl IntoIterator<Item = Contribution>;
 
-    /// Returns false for an item of a type that never contributes, nor is the tombstone of one that does. Its
-    /// change is skipped, which costs nothing.
+    /// Returns false for an item of a type that never contributes, nor is the tombstone of one that does.
     fn is_source(_change: &Self::Change) -> bool {
         true
     }
@@ -116,8 +111,7 @@ pub async fn total(totals: &Container, key: &str) -> Result<i64, StoreError> {
     Ok(stored.map_or(0, |total| total.item.value))
 }
 
-/// Reads the totals of many keys, in their order: one point read for each. A query for all of them would be a
-/// fan-out, since each key is a logical partition.
+/// Reads the totals of many keys, in their order: one point read for each, since each key is a logical partition.
 pub async fn totals(
     totals: &Container,
     keys: impl IntoIterator<Item = impl AsRef<str>>,
@@ -179,7 +173,6 @@ impl Share {
         format!("{}{source}", Self::PREFIX)
     }
 
-    /// Returns partition key and id of the source; `None` when the id is not that of a share.
     pub(crate) fn source(id: &str) -> Option<(&str, &str)> {
         id.strip_prefix(Self::PREFIX).map(Origin::split_name)
     }
@@ -221,7 +214,6 @@ impl Holder {
     }
 }
 
-/// Returns the contributions of a source, one for each key.
 pub(crate) fn contributions<A: Aggregate>(change: &A::Change) -> Vec<Contribution> {
     let mut sums = BTreeMap::<String, i64>::new();
     for Contribution { key, amount } in A::contributions(change) {
@@ -364,8 +356,7 @@ pub(crate) async fn sum_of_shares(totals: &Container, key: &str) -> Result<i64, 
     pages.try_fold(0, add).await
 }
 
-/// Writes a share with the amount of its definition, whatever its version, and the total with it: the repair
-/// of an audit.
+/// The repair of an audit: writes the amount of the definition, whatever the version, and the total with it.
 pub(crate) async fn repair_share(
     totals: &Container,
     (key, id): (&str, &str),
@@ -381,8 +372,7 @@ pub(crate) async fn repair_share(
     write_share(totals, (key, id), (version, amount), (before, total)).await
 }
 
-/// Writes the total of a key as the sum of its shares: the repair of an audit. A share that changes
-/// meanwhile changes the total, so the store refuses this write.
+/// The repair of an audit. A share that changes meanwhile changes the total, so the store refuses this write.
 pub(crate) async fn repair_total(totals: &Container, key: &str) -> Result<(), StoreError> {
     let total: Option<Stored<Total>> = totals.read(key, Total::ID).await?;
     let (before, etag) = total.map(|total| (total.item.value, total.etag)).unzip();

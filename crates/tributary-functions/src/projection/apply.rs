@@ -16,9 +16,8 @@ pub(super) enum ApplyError {
     Transient(StoreError),
 }
 
-/// Catches a panic: it is a bug that the same change would meet again, and must not hold up other changes.
-///
-/// The work is on the heap: each layer around it keeps a copy on the stack in a debug build, 240 KB together.
+/// A panic is a bug that the same change would meet again. The work is on the heap: each layer around it keeps a copy
+/// on the stack in a debug build.
 pub(super) async fn caught<T>(
     applying: BoxFuture<'_, Result<T, StoreError>>,
 ) -> Result<T, ApplyError> {
@@ -52,7 +51,6 @@ impl From<StoreError> for ApplyError {
     }
 }
 
-/// The error of a replay that keeps the dead letter.
 #[derive(Debug)]
 pub(crate) enum ReplayError {
     /// The change failed again; this dead letter has the reason.
@@ -62,10 +60,8 @@ pub(crate) enum ReplayError {
 }
 
 impl dyn AnyProjection + '_ {
-    /// Applies the change of a dead letter as a delivery would; the caller deletes or keeps the dead letter.
-    ///
-    /// The replay reads the newest version of the document from its container, since an operator may have
-    /// repaired it. The change feed delivers all later versions in any case, so a replay may apply any of them.
+    /// Applies the newest version of the document, since an operator may have repaired it. The caller deletes or
+    /// keeps the dead letter.
     pub(crate) async fn replay(
         &self,
         letter: &DeadLetter,
@@ -98,8 +94,6 @@ impl dyn AnyProjection + '_ {
     }
 }
 
-/// Returns the document of a dead letter: from its container, otherwise as it was delivered; `None` if it
-/// does not exist any more.
 async fn document(
     sources: &Container,
     letter: &DeadLetter,
@@ -125,7 +119,7 @@ async fn document(
     })
 }
 
-/// Returns the pauses between the attempts at one item in a delivery: some 0.4 s in all.
+/// Some 0.4 s in all.
 pub(super) fn short_pauses() -> ExponentialBuilder {
     ExponentialBuilder::default()
         .with_min_delay(Duration::from_millis(2))
@@ -134,14 +128,12 @@ pub(super) fn short_pauses() -> ExponentialBuilder {
         .with_jitter()
 }
 
-/// The errors of several items, none of which stops the others. One of them is kept as the result.
-///
-/// A transient error replaces a permanent one: a permanent result makes a dead letter of the change, and the
-/// items that failed for the moment would then wait for its replay.
+/// The errors of several items, none of which stops the others. A transient one replaces a permanent one, of which
+/// the change would become a dead letter: the items that failed for the moment would wait for its replay.
 #[derive(Debug, Default)]
 pub(crate) struct NotedErrors {
     error: Option<StoreError>,
-    count: usize,
+    pub(super) count: usize,
 }
 
 impl NotedErrors {
@@ -158,8 +150,7 @@ impl NotedErrors {
         }
     }
 
-    /// Returns a value, or notes the error if it concerns this item alone: a lost race, or a permanent error.
-    /// Fails with any other error, which the next item would meet, too.
+    /// Fails with an error that the next item would meet, too.
     pub(crate) fn pass_over<T>(
         &mut self,
         result: Result<T, StoreError>,
@@ -170,10 +161,6 @@ impl NotedErrors {
         }
     }
 
-    pub(crate) fn count(&self) -> usize {
-        self.count
-    }
-
     pub(crate) fn into_result(self) -> Result<(), StoreError> {
         self.error.map_or(Ok(()), Err)
     }
@@ -182,7 +169,6 @@ impl NotedErrors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::projection::{ChangeFeedItem, Origin, Projection};
 
     #[test]
     fn an_error_that_may_pass_is_told_before_one_that_stays() {
@@ -200,37 +186,9 @@ mod tests {
         assert!(NotedErrors::default().into_result().is_ok());
     }
 
-    #[derive(Clone, serde::Deserialize)]
-    struct Number(u64);
-
-    impl ChangeFeedItem for Number {
-        const PARTITION_KEY: &'static str = "id";
-
-        fn origin(&self) -> Option<Origin> {
-            None
-        }
-    }
-
-    struct Buggy;
-
-    impl Projection for Buggy {
-        const FUNCTION: &'static str = "Buggy";
-        type Change = Number;
-
-        fn container(&self) -> &Container {
-            unreachable!("nothing is read")
-        }
-
-        async fn apply(&self, Number(number): &Number) -> Result<Effect, StoreError> {
-            assert_ne!(*number, 13, "a bug");
-            Ok(Effect::Applied)
-        }
-    }
-
     #[tokio::test]
     async fn a_projection_that_panics_fails_for_good() {
-        let apply = |number| async move { caught(Buggy.apply(&Number(number)).boxed()).await };
-        assert!(matches!(apply(12).await, Ok(Effect::Applied)));
-        assert!(matches!(apply(13).await, Err(ApplyError::Permanent(_))));
+        let panics = async { panic!("a bug") as Result<(), StoreError> };
+        assert!(matches!(caught(panics.boxed()).await, Err(ApplyError::Permanent(_))));
     }
 }

@@ -30,12 +30,10 @@ use crate::{
 mod read;
 mod rounds;
 
-/// The time for which an invocation retries transient failures, for all of its changes together: longer than
-/// a burst of throttling and the move of a partition. After a longer failure the host delivers again, with
-/// pauses that grow to a minute.
+/// The time for which an invocation retries transient failures of all its changes: longer than a burst of throttling
+/// and the move of a partition. Then the host delivers again.
 pub const RETRY_BUDGET: Duration = Duration::from_secs(30);
 
-/// The changes of a batch that the log names when they are retried, and when they are given up.
 const MAX_NAMED_CHANGES: usize = 10;
 
 /// The error of a batch that needs another delivery.
@@ -196,9 +194,7 @@ impl Batch<'_> {
         rounds.end()
     }
 
-    /// Attempts each task once. After the deadline and a failure, no further task begins: the store has a
-    /// problem, and the host retries the batch in any case. A batch without a failure may take longer than
-    /// the budget.
+    /// After the deadline and a failure, no further task begins: the host retries the batch in any case.
     async fn round(&self, groups: Vec<Vec<Task>>, deadline: Instant) -> Vec<AttemptedTask> {
         let failure = &FailureFlag { is_set: AtomicBool::new(false), deadline };
         let attempts = groups
@@ -209,7 +205,6 @@ impl Batch<'_> {
         attempted.into_iter().flatten().collect()
     }
 
-    /// Attempts tasks together, or each by itself if one of them makes all fail.
     async fn attempt_group(&self, tasks: Vec<Task>, failure: &FailureFlag) -> Vec<AttemptedTask> {
         if tasks.len() > 1
             && !failure.ends_round()
@@ -231,7 +226,6 @@ impl Batch<'_> {
         attempted
     }
 
-    /// Applies changes together; `None` if these can never be applied together.
     async fn attempt_all(
         &self,
         tasks: &[Task],
@@ -266,8 +260,7 @@ impl Batch<'_> {
     }
 }
 
-/// Returns the failed changes that the log names, by the ids of their documents, so that a change that fails
-/// repeatedly is found by its id. Throttled changes are counted instead (`store.throttled`).
+/// Throttled changes are counted instead (`store.throttled`).
 fn named_failures(rounds: &Rounds) -> impl Iterator<Item = (Option<String>, Reason)> {
     #[derive(serde::Deserialize)]
     struct Identified {
@@ -290,8 +283,6 @@ impl FailureFlag {
     }
 }
 
-/// Returns the time that the oldest change of a batch has waited, in milliseconds. The store's timestamps
-/// (`_ts`) have whole seconds.
 fn lag_ms(stamps: &[DocumentStamps]) -> u64 {
     let oldest = stamps.iter().map(|stamps| stamps.written).min();
     oldest

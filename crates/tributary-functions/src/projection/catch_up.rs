@@ -2,49 +2,44 @@
 //!
 //! # When a projection has applied a write
 //!
-//! *Given*: (a) the host writes the position of a lease only after a batch that succeeded; (b) the position
-//! is a number (LSN) of the source's physical partition, and so is that of a write in the caller's session;
-//! (c) a partition has its changes in the order of these numbers. *Claim*: a write has reached the copies, or
-//! is a dead letter, when the position of its lease is not below it.
+//! *Given*: (a) the host writes the position of a lease only after a batch that succeeded; (b) the position is a
+//! number (LSN) of the source's physical partition, and so is that of a write in the caller's session; (c) a
+//! partition has its changes in the order of these numbers. *Claim*: a write has reached the copies, or is a dead
+//! letter, when the position of its lease is not below it.
 //!
-//! - *Writes without a change*: a delete has a number, and no change follows in the feed. Then the position
-//!   stays below it until another change comes. So a wait also looks at the feed: with
-//!   no change behind the position there is nothing to apply. The look asks for the latest committed state. A
-//!   first change after the write proves nothing: the feed has the latest version of each item, so this
-//!   change may stand for the write.
-//! - *Forged writes*: any caller may write any number into its token. A number is believed that this instance
-//!   has had in an answer of the store, or that is not above a lease. Otherwise a look that begins after the
-//!   request has come decides: when the latest committed state lacks the number, the wait ends, for the price
-//!   of one look. So does one whose partition has no lease.
-//! - *Chains*: a rename updates items, whose changes update copies of these. The caller knows no numbers of
-//!   the second writes. So when the first projection has applied the caller's writes, the second one has to
-//!   reach the last write of its source at this moment, in each partition. An instance remembers up to where
-//!   that is so.
+//! - *Writes without a change*: no change in the feed follows a delete, so the position stays below its number. A
+//!   wait therefore also looks at the feed, in the latest committed state: with no change behind the position
+//!   there is nothing to apply. A first change after the write proves nothing: it may stand for the write, since
+//!   the feed has the latest version of each item.
+//! - *Forged writes*: any caller may write any number into its token. A number is believed that this instance has
+//!   had in an answer of the store, or that is not above a lease. Otherwise a look that begins after the request
+//!   has come decides: when the latest committed state lacks the number, the wait ends. So does one whose
+//!   partition has no lease.
+//! - *Chains*: a rename updates items, whose changes update copies of these. The caller knows no numbers of the
+//!   second writes. So when the first projection has applied the caller's writes, the second one has to reach the
+//!   last write of its source at this moment, in each partition.
 //! - *A rename that continues in slices* is acknowledged before its end. Its reader does not wait for later
 //!   slices.
 //! - *A split*: the ids of the children are not those of the caller's session, and the leases of the parent go.
-//!   Until then a look says nothing. Afterwards the wait for a write before the split ends at once, for this token
-//!   and those that continue it; the token of a command without one has the new ids.
+//!   Until then a look says nothing. Afterwards the wait for a write before the split ends at once.
 //! - *Two instances* share nothing: each reads the leases.
-//! - *An eager projection* has applied most writes before the answer that has their token. The token says up to
-//!   where it is to be waited for (`eager.rs`).
+//! - *An eager projection* has applied most writes before the answer that has their token (`eager.rs`).
 //!
-//! The copies may be read from a replica that is behind the projection's write, whose position no caller
-//! knows. So a caller with a write in the source reads them in the latest committed state, unless nothing was
-//! to be waited for: then its token has the positions of the copies.
+//! The copies may be read from a replica that is behind the projection's write, whose position no caller knows.
+//! So a caller with a write in the source reads them in the latest committed state, unless nothing was to be
+//! waited for: then its token has the positions of the copies.
 //!
 //! *Bounds*: a time limit for each wait; the budget of its request; at most one read of a lease in a quarter of
-//! the trigger's poll delay, and one look behind a position in 20 ms, for all waits of an instance together.
-//!
-//! *Places*: [`MAX_WAITS`] wait at a time. Callers are anonymous, so none of them can be given a share. Instead the
-//! oldest waits give way to new ones after their pause, and each has its first look before it takes a place: a forged write takes
-//! none. An honest wait lasts for a poll delay or less. So a caller that disturbs it has to begin 256 waits in
-//! this time, with numbers that exist; a place that is taken for ten seconds hinders no other caller.
+//! the trigger's poll delay, and one look behind a position in 20 ms, for all waits of an instance together;
+//! [`MAX_WAITS`] at a time. Callers are anonymous, so none can be given a share. Instead the oldest waits give
+//! way to new ones, and each has its first look before it takes a place: a forged write takes none. An honest
+//! wait lasts for a poll delay or less, so a caller that disturbs it has to begin 256 waits in this time, with
+//! numbers that exist.
 
 use std::{
     collections::{BTreeSet, HashMap},
     hash::Hash,
-    sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex as StdMutex},
     time::Duration,
 };
 
@@ -58,16 +53,14 @@ use super::{
     leases::{Lease, ProjectionLeases},
     registry::RegisteredProjection,
 };
-use crate::cosmos::{FeedHead, Session, SessionPosition, StoreError};
+use crate::cosmos::{FeedHead, Session, SessionPosition, StoreError, lock};
 
 const MAX_WAITS: usize = 256;
 
-/// The bounds of the time for which waits use a lease that another wait has read; the first is also the time
-/// between two looks.
+/// The bounds of the time for which waits use a lease that another wait has read.
 const MIN_PAUSE: Duration = Duration::from_millis(20);
 const MAX_PAUSE: Duration = Duration::from_millis(500);
 
-/// The partitions of a source whose last write is looked up at a time.
 const CONCURRENT_LOOKS: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +97,6 @@ struct Waits {
     followed: StdMutex<HashMap<[&'static str; 2], Arc<Mutex<Followed>>>>,
 }
 
-/// The waits of this moment, numbered in the order of their beginnings.
 type Places = StdMutex<BTreeSet<u64>>;
 
 struct Place<'a> {
@@ -132,7 +124,6 @@ impl Drop for Place<'_> {
     }
 }
 
-/// The leases of a projection, by physical partition.
 type KnownLeases = HashMap<String, KnownLease>;
 
 struct KnownLease {
@@ -173,8 +164,7 @@ impl KnownLease {
 struct Followed {
     /// Their numbers, by partition.
     up_to: HashMap<String, u64>,
-    /// The last look at all partitions of the second source: its beginning, and the last writes in those that
-    /// have changes left.
+    /// The last look at all partitions of the second source, and the last writes in those with changes left.
     looked: Option<(Instant, Vec<(String, u64)>)>,
 }
 
@@ -246,8 +236,7 @@ impl CatchUp {
         Ok(true)
     }
 
-    /// Waits until a projection has applied the changes of a partition up to `lsn`. Returns false if no write
-    /// has had the number `written`, or the wait has given way to others.
+    /// Returns false if no write has had the number `written`, or the wait has given way to others.
     async fn reach<'a>(
         &'a self,
         projection: &RegisteredProjection,
@@ -336,7 +325,6 @@ impl CatchUp {
         Ok(true)
     }
 
-    /// Returns the last write of each partition of a projection's source that has changes left for it.
     async fn last_writes(
         &self,
         projection: &RegisteredProjection,
@@ -358,12 +346,7 @@ fn entry<K: Eq + Hash, V: Default>(map: &StdMutex<HashMap<K, Arc<V>>>, key: K) -
     Arc::clone(lock(map).entry(key).or_default())
 }
 
-fn lock<T>(mutex: &StdMutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Reads the first change behind the position of a lease; `None` if nothing can be said of its partition: a lease of
-/// an old version of the trigger has no range, and after a split one of the children answers for both.
+/// Returns `None` if nothing can be said: an old lease has no range, and after a split one child answers for both.
 async fn look(
     projection: &RegisteredProjection,
     lease: &Lease,

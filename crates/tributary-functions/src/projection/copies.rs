@@ -4,17 +4,16 @@
 //!
 //! 1. Every write of a source that a copy shows raises its version; a deleted one leaves a
 //!    [tombstone](crate::engines::tombstone).
-//! 2. A type implements [`Copies`]. [`Copies::copies_of`] is the definition: the copies of a source in
-//!    this state, with their partitions and ids. A deleted source has tombstones for copies.
+//! 2. A type implements [`Copies`]. [`Copies::copies_of`] is the definition: the copies of a source in this
+//!    state, with their partitions and ids. A deleted source has tombstones for copies.
 //! 3. [`CopyProjection`] of it, with the containers, is a line among the projections of the domain.
 //! 4. With [`AuditedCopies`], [`Audit::of_copies`](crate::audit::Audit::of_copies) checks and repairs them.
 //! 5. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`).
 //!
-//! [`crate::projection`] has the argument why a copy under one id converges. The partition or id of a copy
-//! may depend on the owner of the source, and the source may be created again by another owner. The change
-//! feed may never deliver the tombstone between the two. So the source keeps its
-//! [former owners](crate::engines::tombstone::FormerOwners). The definition has a tombstone for the copy of
-//! each of them, in the version in which the owner lost the source.
+//! A copy under one id converges ([`crate::projection`]). Where its partition or id depends on the owner, the
+//! change feed may never deliver the tombstone between two owners. So the source keeps its [former
+//! owners](crate::engines::tombstone::FormerOwners), and the definition has a tombstone for the copy of each of
+//! them, in the version in which the owner lost the source.
 
 use std::marker::PhantomData;
 
@@ -46,8 +45,7 @@ pub trait Copies: Send + Sync + 'static {
     }
 }
 
-/// Copies that the audit checks by their definition (`CopiesChecks`). Their
-/// container has no other items.
+/// Copies that the audit checks by their definition (`CopiesChecks`), alone in their container.
 pub trait AuditedCopies: Copies {
     /// The property that is the partition key of the copies.
     const PARTITION_KEY: &'static str;
@@ -106,8 +104,7 @@ impl<C: Copies> CopyProjection<C> {
     }
 }
 
-/// A copy, or the tombstone of a deleted one, to be written. The item has the version as its property
-/// `version`.
+/// A copy, or the tombstone of a deleted one, to be written, with the version as its property `version`.
 pub struct VersionedCopy<T> {
     /// The logical partition of the copy.
     pub partition: String,
@@ -120,8 +117,8 @@ pub struct VersionedCopy<T> {
 }
 
 impl<T> VersionedCopy<T> {
-    /// Returns the copies of a source that lie with its owners, all under one id: that of the `owner`, which is the
-    /// `live` copy in its version or a tombstone, and tombstones with the former owners.
+    /// Returns the copies of a source with its owners, all under one id: the `live` copy or a tombstone, and
+    /// tombstones with the former owners.
     pub fn of_owners(
         id: &str,
         (owner, live): ((&str, u64), Option<(T, u64)>),
@@ -143,9 +140,8 @@ impl<T> VersionedCopy<T> {
 }
 
 impl VersionedCopy<Value> {
-    /// Returns the copy of a changed source under an id in the logical partition of this property and value: the
-    /// properties of `live`, with the version of the source; a tombstone without them. None of a change that is no
-    /// source.
+    /// Returns the copy of a changed source in the logical partition of this property and value: the properties of
+    /// `live`, with the version of the source; a tombstone without them. None of a change that is no source.
     pub fn of(
         change: &impl ChangeFeedItem,
         id: impl AsRef<str>,
@@ -174,12 +170,8 @@ impl<T: ChangeFeedItem> VersionedCopy<T> {
 }
 
 impl<T: Serialize + DeserializeOwned + Sync> VersionedCopy<T> {
-    /// Writes the copy, unless the store has this version or a newer one. One store request for the first
-    /// version, which is nearly always a new item, and two for any other. Where even the first version
-    /// `may_be_there`, it is read first: one request if it is, and two otherwise.
-    ///
-    /// The write is under the ETag that was read, or creates a new item. So the slower of two writers loses
-    /// the race and reads again, and the newest version wins.
+    /// Writes the copy, unless the store has this version or a newer one: under the ETag that was read, or as a new
+    /// item. The first version is one store request, any other two. One that `may_be_there` is read first.
     pub async fn write(
         &self,
         container: &Container,

@@ -25,9 +25,8 @@ checked_text!(
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeadLetter {
-    /// The function, a dot, and a UUID that is derived from the partition key and the id of the document. So
-    /// a document has one dead letter for each function that cannot apply it, however often it is
-    /// delivered, and the id names the logical partition of the dead letter.
+    /// The function, a dot, and a UUID that is derived from the partition key and the id of the document: one dead
+    /// letter for each, however often it is delivered. The id names the logical partition of the dead letter.
     #[schemars(with = "DeadLetterId")]
     pub id: String,
     /// The function that could not apply it; the partition key.
@@ -58,15 +57,13 @@ pub struct DeadLetter {
 }
 
 impl DeadLetter {
-    /// The most bytes of a document that a dead letter keeps. Escaped as a string, they must fit into an item
-    /// of 2 MB. The whole document is still in its container.
+    /// Escaped as a string, they must fit into an item of 2 MB.
     pub(crate) const MAX_RAW_BYTES: usize = 512 * 1024;
 
     /// The most bytes of the reason that a dead letter keeps: an error may quote the document.
     const MAX_REASON_BYTES: usize = 2 * 1024;
 
-    /// The most bytes of a dead letter without its document, as JSON: the reason, an id (1,023 bytes)
-    /// and a partition key (2 KiB) of which JSON may escape each character, and the other fields.
+    /// The texts, of which JSON may escape each character, and the other fields.
     pub(crate) const MAX_SUMMARY_BYTES: usize =
         6 * (Self::MAX_REASON_BYTES + 1_023 + 2_048) + 1_024;
 
@@ -112,8 +109,7 @@ impl DeadLetter {
         Self { raw: raw[..kept].to_owned(), raw_truncated: kept < raw.len(), ..self.clone() }
     }
 
-    /// Returns partition key and id of the document; `None` if they are missing, or if the Functions host may
-    /// have rewritten one of them on its way through the trigger.
+    /// Returns `None` if they are missing, or if the Functions host may have rewritten one of them.
     pub(super) fn document_key(&self) -> Option<(&str, &str)> {
         let key = (self.partition_key.as_deref()?, self.document_id.as_deref()?);
         let sound = |text| !may_be_rewritten_by_host(text);
@@ -127,8 +123,7 @@ impl DeadLetter {
     }
 }
 
-/// Returns the text of a document without its secret properties; empty if secrets are to be removed and the
-/// document is no JSON object.
+/// Empty if secrets are to be removed and the document is no JSON object.
 fn without<'a>(document: &'a Document, secrets: &[&str]) -> Cow<'a, str> {
     if secrets.is_empty() {
         return document.raw().into();
@@ -147,7 +142,6 @@ fn beginning(mut text: String, bytes: usize) -> String {
     text
 }
 
-/// The lifetime of a settlement: until no repetition of its command is answered.
 const SETTLEMENT_TTL: Duration = CommandId::REPEATED_FOR;
 
 /// The outcome of a replay that settles its dead letter.
@@ -163,8 +157,8 @@ pub(crate) enum ReplayOutcome {
     Gone,
 }
 
-/// The record of a command that has settled a dead letter, for repetitions of the command by the host. It is
-/// an item of its own, since the change may fail again meanwhile, and have a new dead letter.
+/// The record of a command that has settled a dead letter, for its repetitions by the host. It is an item of its own,
+/// since the change may fail again meanwhile.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Settlement {
@@ -227,8 +221,6 @@ impl DeadLetters {
         self.0.read(function, id).await
     }
 
-    /// Counts the dead letters of a function that were stored since a moment, up to `most`: a query of one
-    /// logical partition.
     pub(crate) async fn count_since(
         &self,
         function: &str,
@@ -245,7 +237,6 @@ impl DeadLetters {
         self.0.replace(&letter.function, &letter.id, letter, etag).await.map(drop)
     }
 
-    /// Deletes a dead letter that has not changed since it was read, and stores the settlement.
     pub(crate) async fn settle(
         &self,
         letter: &Stored<DeadLetter>,
@@ -263,8 +254,7 @@ impl DeadLetters {
         })
     }
 
-    /// Reads the settlement of a dead letter by this command, if the command was lately carried out. One
-    /// transaction replaces a dead letter by its settlement, so callers read the dead letter first.
+    /// One transaction replaces a dead letter by its settlement, so callers read the dead letter first.
     pub(crate) async fn settled(
         &self,
         id: &str,

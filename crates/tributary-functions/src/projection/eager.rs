@@ -1,46 +1,39 @@
-//! Eager projections: the instance of a command applies the command's own change to the copies, right after
-//! the commit and before the answer.
+//! Eager projections: the instance of a command applies the command's own change to the copies, right after the
+//! commit and before the answer.
 //!
 //! # How a domain uses it
 //!
 //! A domain names its eager projections ([`Domain::eager`](crate::domain::Domain::eager)). A command that its
 //! callers never look up in copies says so
-//! ([`without_eager_copies`](crate::http::HttpFunction::without_eager_copies)). Only a projection whose work
-//! for a change is small gains from it: a time limit ends the others, and the change feed does their work.
+//! ([`without_eager_copies`](crate::http::HttpFunction::without_eager_copies)). Only a projection whose work for
+//! a change is small gains from it: a time limit ends the others, and the change feed does their work.
 //!
 //! # Why a change may be applied early
 //!
 //! A delivery may come at any time, any number of times, at several instances, and end in the middle
-//! ([`projection`](super)). An eager application is one more delivery: of a document that was committed, before
-//! that of the change feed. It acknowledges nothing. So an application that fails, that is cut off by its time
-//! limit or dropped with its request, or that never begins, is as a delivery that crashed: the change feed
-//! delivers the change, with retries and dead letters, which are its own. A paused projection, or one whose
-//! state cannot be read, applies nothing eagerly.
-//!
-//! Only what is known to be committed is applied: documents of writes that were answered. A document that is
-//! applied and then lost would leave a copy of nothing.
+//! ([`projection`](super)). An eager application is one more delivery, of a document that was committed, and
+//! acknowledges nothing. If it fails, is cut off or never begins, the change feed delivers the change, with
+//! retries and dead letters of its own. A paused projection, or one whose state cannot be read, applies nothing
+//! eagerly. Only documents of writes that were answered are applied: one that is applied and then lost would
+//! leave a copy of nothing.
 //!
 //! # Why a reader with a token need not wait
 //!
 //! The token of a command has two numbers for each position: that of the caller's last write, and that of the
 //! last one which the eager projections may not have applied
-//! ([`SessionPosition`](crate::cosmos::SessionPosition)). A reader waits for an eager projection up to the
-//! second one. The number is left as it was only if each eager projection of the container has applied each
-//! document that the command may have written there; a write that was refused or whose answer was lost counts
-//! as unapplied. Merged positions keep the greater number of each kind.
+//! ([`SessionPosition`](crate::cosmos::SessionPosition)). A reader waits for an eager projection up to the second
+//! one. It is left as it was only if each eager projection of the container has applied each document that the
+//! command may have written there; a write that was refused or whose answer was lost counts as unapplied. Merged
+//! positions keep the greater number of each kind.
 //!
-//! - *Another version of the app* may have other eager projections. A token names the set for which its
-//!   numbers hold ([`EagerProjections::tag`]). Another set waits for all writes.
-//! - *The copies* are read in the session: the token has the positions of the copies, too, as positions for
-//!   which no reader waits. So a projection that reads the container of the copies holds up no reader. A
-//!   projection that copies these copies further has a chain, which is followed as for any other projection
-//!   (`catch_up.rs`): the positions of the first projection's sources are in the token, applied or not.
-//!
-//! # Several requests with one source
+//! - *Another version of the app* may have other eager projections. A token names the set for which its numbers
+//!   hold ([`EagerProjections::tag`]). Another set waits for all writes.
+//! - *The copies* are read in the session: the token has their positions, too, as positions for which no reader
+//!   waits. A projection that copies these copies further has a chain, which is followed as for any other
+//!   projection (`catch_up.rs`).
 //!
 //! Members of one group ([`Combiner`](crate::cosmos::Combiner)) have written the same documents. They share what
-//! was applied of them ([`EagerApplications`]): the first applies a source, and the others find it done. The
-//! version of a copy never falls, so a version that was applied is there still.
+//! was applied of them ([`EagerApplications`]): the first applies a source, and the others find it done.
 
 use std::{collections::BTreeSet, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -55,7 +48,6 @@ use crate::{
     telemetry,
 };
 
-/// The time for which an application may take, unless a setting says otherwise.
 pub(crate) const EAGER_TIME: Duration = Duration::from_millis(100);
 
 const MAX_SOURCES: usize = 16;
@@ -78,7 +70,6 @@ impl Default for EagerOptions {
     }
 }
 
-/// The eager projections of an app. Cloning is cheap.
 #[derive(Clone)]
 pub(crate) struct EagerProjections(Arc<Eager>);
 
@@ -111,14 +102,12 @@ impl EagerProjections {
         self.0.tag
     }
 
-    /// Returns the containers that they monitor: a command keeps what it writes there.
     pub(crate) fn captures(&self) -> Captures {
         let containers = self.0.all.iter().map(|eager| eager.container_id());
         containers.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Applies the changes of a command that has succeeded. Returns the positions that a reader after it has to
-    /// see: those of its writes, and those of the copies.
+    /// Returns the positions that a reader has to see: those of the command's writes, and those of the copies.
     pub(crate) async fn apply(&self, command: SeenPositions) -> Session {
         let mut session = command.session();
         let documents = command.documents();
@@ -171,8 +160,7 @@ pub async fn apply_eagerly(projection: &dyn AnyProjection, documents: Vec<Docume
     let _ = apply_once(projection, &EagerApplications::default(), documents).await;
 }
 
-/// Applies the newest change of each source among the documents, but for those that were applied before. Returns
-/// the positions of their copies.
+/// Returns the positions of the copies.
 async fn apply_once(
     projection: &dyn AnyProjection,
     applications: &EagerApplications,
@@ -219,7 +207,6 @@ impl RegisteredProjection {
         }
     }
 
-    /// Reports an application in the metrics, and in the log if it is left to the change feed.
     fn report(&self, applied: &Result<Session, LeftOut>) {
         let projection = self.function();
         let outcome = applied.as_ref().err().copied().unwrap_or("applied");

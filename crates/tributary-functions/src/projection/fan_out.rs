@@ -1,50 +1,43 @@
-//! Fan-outs: the value of one source goes to many items that have a copy of it, such as the name of a sender
-//! on messages, or the title of a room on its bookings.
+//! Fan-outs: the value of one source goes to many items that have a copy of it, such as the name of a sender on
+//! messages, or the title of a room on its bookings.
 //!
 //! # How a domain uses it
 //!
-//! 1. Each target keeps, beside the copy, the version of the source that the copy was made from. A
-//!    target with several copies keeps one version for each. Each write of a source raises its
-//!    version.
+//! 1. Each target keeps, beside each copy, the version of the source that the copy was made from. Each write of a
+//!    source raises its version.
 //! 2. The items of the container of the sources have a variant for a [`Continuation`].
-//! 3. A type implements [`FanOut`]: which targets have an older copy (a query, in one partition or in
-//!    all; [`older_copies`] is the usual one), and a target with the newer copy (a pure function).
-//! 4. [`FanOutProjection`] of it, with the containers, is a line among the projections of the domain. It
-//!    reads the change feed of the sources.
-//! 5. A projection of the change feed of the targets repairs each copy. [`RepairProjection`] is one
-//!    that does nothing else, for a type that implements [`Repairs`];
-//!    [`IntegrityProjection`](super::IntegrityProjection) also removes the children of deleted
-//!    parents.
+//! 3. A type implements [`FanOut`]: which targets have an older copy (a query; [`older_copies`] is the usual
+//!    one), and a target with the newer copy (a pure function).
+//! 4. [`FanOutProjection`] of it, with the containers, is a line among the projections of the domain. It reads
+//!    the change feed of the sources.
+//! 5. A projection of the change feed of the targets repairs each copy. [`RepairProjection`] does nothing else,
+//!    for a type that implements [`Repairs`]; [`IntegrityProjection`](super::IntegrityProjection) also removes
+//!    the children of deleted parents.
 //! 6. A line in `tests/it/` puts both under the proof (`tributary_testing::proof::fan_out`).
 //!
 //! # Why every copy ends with the newest value
 //!
-//! 1. *No older value replaces a newer one.* [`FanOut::update`] returns a target only over an older
-//!    version of the copy, and it is written under the ETag that was read. So two fan-outs, a repair
-//!    and a command that meet at one target leave the newest value, and the work of each other.
-//! 2. *A target that exists when the fan-out looks is found.* The fan-out reads the source in the
-//!    delivered version or a newer one, and the targets in their latest committed state, until a
-//!    query finds no older copy.
-//! 3. *A target that is created later is repaired.* A command reads value `a` of version `u`. Then version
-//!    `u + 1` is written, and its fan-out looks for targets. Then the command creates its target with `a`.
-//!    The change of the target is delivered after `u + 1` was written, and the repair compares the two in
-//!    their latest committed state. The fan-out and the repair cannot both miss the other's item: each would
-//!    have to read before the other's item was written, and each reads after its own item was written.
-//!    These four conditions contradict each other.
-//! 4. *An interruption loses nothing.* The query finds older copies only, so a second delivery
-//!    continues with the remaining targets. A change is acknowledged only when a query has found none, or when
-//!    a continuation was written to the container of the source. The change feed delivers the
-//!    continuation behind everything that has come meanwhile.
-//! 5. *It ends.* Every slice updates at least one target, unless other work has spent the budget, and the
-//!    slice after the last target writes no continuation. A pass through the query that updates nothing is
-//!    the last one, too: each target that it found has the newest value by now, or can never have it.
-//! 6. *It holds up no request.* It uses at most the request units a second that its [`Background`] allows, at
-//!    low priority. A target that other writers change all the time gets a few attempts, and is then a lost
-//!    race, after the other targets.
-//! 7. *A bad target stops no other.* A target that cannot be read, or that the store refuses with the
-//!    new value, is passed over. A pass that updates nothing but meets such a target fails with its
-//!    error, and the change becomes a dead letter: every other target has the newest value by then.
-//!    A pass that has met `MAX_BAD_TARGETS` ends in the same way: no slice would get past very many of them.
+//! 1. *No older value replaces a newer one.* [`FanOut::update`] returns a target only over an older version of
+//!    the copy, and it is written under the ETag that was read.
+//! 2. *A target that exists when the fan-out looks is found.* The fan-out reads the source in the delivered
+//!    version or a newer one, and the targets in their latest committed state, until a query finds no older copy.
+//! 3. *A target that is created later is repaired*: a command reads version `u`, `u + 1` is written and its
+//!    fan-out looks for targets, and then the command creates its target. Its change is delivered after `u + 1`
+//!    was written, and the repair compares the two in their latest committed state. The fan-out and the repair
+//!    cannot both miss the other's item: each reads after its own item was written.
+//! 4. *An interruption loses nothing.* The query finds older copies only, so a second delivery continues with the
+//!    remaining targets. A change is acknowledged only when a query has found none, or when a continuation was
+//!    written to the container of the source, which the change feed delivers behind everything that has come
+//!    meanwhile.
+//! 5. *It ends.* Every slice updates at least one target, unless other work has spent the budget. A pass through
+//!    the query that updates nothing is the last one: each target that it found has the newest value by now, or
+//!    can never have it.
+//! 6. *It holds up no request.* It uses at most the request units a second that its [`Background`] allows, at low
+//!    priority. A target that others change all the time gets a few attempts, and is then a lost race, after the
+//!    other targets.
+//! 7. *A bad target stops no other.* A target that cannot be read, or that the store refuses, is passed over. A
+//!    pass that updates nothing but meets such a target, or one that has met `MAX_BAD_TARGETS`, fails with its
+//!    error, and the change becomes a dead letter.
 
 use std::{
     collections::BTreeMap,
@@ -67,7 +60,6 @@ use crate::{
     engines::tombstone,
 };
 
-/// The targets that are read at a time; a page is at most 4 MB (service limit).
 const PAGE_TARGETS: u32 = 100;
 
 const MAX_CONCURRENT_WRITES: usize = 8;
@@ -78,8 +70,7 @@ const MAX_BAD_TARGETS: usize = 1_000;
 pub trait FanOut: Send + Sync + 'static {
     /// The function's name, in `functions/`.
     const FUNCTION: &'static str;
-    /// An item of the container of the sources, with its type
-    /// ([`item_types`](crate::values::item_types) implements the conversions).
+    /// An item of the container of the sources, with its type ([`item_types`](crate::values::item_types)).
     type Change: ChangeFeedItem + Serialize + From<Continuation>;
     /// A source.
     type Source: TryFrom<Self::Change> + Send + Sync;
@@ -106,8 +97,7 @@ pub trait FanOut: Send + Sync + 'static {
         async { Ok(()) }
     }
 
-    /// Does the work for a change of no source, such as a tombstone, and returns its effect; `None`
-    /// for all others.
+    /// Does the work for a change of no source, such as a tombstone, and returns its effect; `None` for all others.
     fn apply_other(
         &self,
         _change: &Self::Change,
@@ -116,8 +106,7 @@ pub trait FanOut: Send + Sync + 'static {
     }
 }
 
-/// Returns the query of all targets whose copy of a source is older than its newest version. `of` and
-/// `version` are the properties of a target that say of which source and of which version its copy is.
+/// Returns the query of all targets with an older copy, by the properties of its source and version.
 pub fn older_copies(
     (of, version): (&str, &str),
     source: impl Serialize,
@@ -128,8 +117,7 @@ pub fn older_copies(
     Ok(query.with_parameter("@version", newest)?)
 }
 
-/// The continuation of a fan-out whose slice of time is over: an item in the partition of its source, whose
-/// delivery resumes the fan-out.
+/// The continuation of a fan-out whose slice is over: an item in the partition of its source.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Continuation {
@@ -144,7 +132,6 @@ pub struct Continuation {
 }
 
 impl FrameworkItem for Continuation {
-    /// Returns the source whose fan-out is to be continued.
     fn origin(&self) -> Option<Origin> {
         Some(Origin::new(&self.partition, &self.source_id, self.version))
     }
@@ -195,7 +182,6 @@ pub struct FanOutProjection<F> {
 
 impl<F: FanOut> FanOutProjection<F> {
     /// Creates the projection from a container of sources, whose change feed it reads, to one of targets.
-    /// It works in the background.
     pub fn new(
         fan_out: F,
         sources: &Container,
@@ -217,8 +203,7 @@ impl<F: FanOut> Projection for FanOutProjection<F> {
         &self.sources
     }
 
-    /// Returns the name of the source for a continuation, too, so that a batch applies one of both. A source in
-    /// its first version has no older copies.
+    /// A continuation has the name of its source, too, so that a batch applies one of both.
     fn source(change: &F::Change) -> Option<(String, u64)> {
         let origin = change.origin().filter(|origin| origin.version > 1)?;
         Some((origin.name(), origin.version))
@@ -258,9 +243,7 @@ enum Pass {
 }
 
 impl<F: FanOut> FanOutProjection<F> {
-    /// Updates the targets with an older copy, page by page, until the deadline. Writes that have begun end, also
-    /// after it. Until a target is updated, the next ones are attempted however late it is, so every slice makes
-    /// progress.
+    /// Until a target is updated, the next ones are attempted however late it is, so every slice makes progress.
     async fn pass(&self, source: &F::Source, deadline: Instant) -> Result<Pass, StoreError> {
         let pacer = &self.background.pacer;
         let targets = self.targets.latest_committed();
@@ -293,7 +276,7 @@ impl<F: FanOut> FanOutProjection<F> {
                 let effect = errors.pass_over(written)?;
                 is_updated.fetch_or(effect == Some(Effect::Applied), Relaxed);
             }
-            if errors.count() > MAX_BAD_TARGETS {
+            if errors.count > MAX_BAD_TARGETS {
                 return errors.into_result().map(|()| Pass::Complete);
             }
             if !in_time {
@@ -326,12 +309,10 @@ pub trait Repairs: FanOut<Target: ChangeFeedItem> {
     /// The name of the repairs' function, in `functions/`.
     const REPAIRS: &'static str;
 
-    /// Returns the source of the copy in a target, in the version from which the copy was made; `None` for
-    /// a target without a copy, such as a tombstone.
+    /// Returns the source of the copy in a target, in the version of the copy; `None` without one, as in a tombstone.
     fn copied(target: &Self::Target) -> Option<Origin>;
 
-    /// Returns the place and the version of a target: by default its origin. A target without a
-    /// version of its own may have that of its copy.
+    /// Returns the place and the version of a target: its origin, or where it has no version, that of its copy.
     fn place(target: &Self::Target) -> Option<Origin> {
         target.origin()
     }
@@ -350,9 +331,6 @@ impl<F: FanOut> RepairProjection<F> {
         Self { sources: sources.clone(), targets: targets.clone(), definition: PhantomData }
     }
 
-    /// Compares the copy in a target, whose own change was delivered, with the source, and updates it if it
-    /// is older. `copied` is the source, in the version from which the copy was made; `target` is a partition
-    /// key and an id.
     pub(super) async fn repair(
         &self,
         copied: &Origin,
@@ -393,10 +371,7 @@ impl<F: Repairs> Projection for RepairProjection<F> {
     }
 }
 
-/// Writes the value of a source to one target, unless the target has that value or a newer one.
-///
-/// If other writers change the target all the time, this is a lost race after a few attempts, with back-off
-/// and jitter between them. The change is applied again later.
+/// If other writers change the target all the time, this is a lost race after a few attempts.
 async fn update<F: FanOut>(
     targets: &Container,
     mut stored: Stored<F::Target>,

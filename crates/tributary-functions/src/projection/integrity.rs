@@ -9,8 +9,7 @@ use super::{
 };
 use crate::cosmos::{Container, StoreError};
 
-/// The projection that repairs the copies in the items of a container, and removes the children of
-/// deleted parents.
+/// The projection that repairs the copies in the items of a container, and removes the children of deleted parents.
 pub struct IntegrityProjection<F, R> {
     repairs: RepairProjection<F>,
     removal: R,
@@ -18,8 +17,7 @@ pub struct IntegrityProjection<F, R> {
 }
 
 impl<F: Repairs, R: Removal> IntegrityProjection<F, R> {
-    /// Creates the projection of the container of `removal`, by the one of the `sources` of copied
-    /// values.
+    /// Creates the projection of the container of `removal`, by the one of the `sources` of copied values.
     pub fn new(removal: R, sources: &Container, background: &Background) -> Self {
         let repairs = RepairProjection::new(sources, removal.container());
         Self { repairs, removal, background: background.clone() }

@@ -1,12 +1,9 @@
 //! The leases of the projections' triggers, as the Functions host stores them: read, never moved.
 //!
 //! The container `leases` has an item for each physical partition of a monitored container and each function
-//! ([`cosmos_model::change_feed`]). Its continuation is the position up to which the function has acknowledged
-//! the changes of the partition. An instance that has a lease renews it every 17 s, or as
-//! [`LeaseIntervals`](crate::domain::LeaseIntervals) say.
-//!
-//! After a split the leases of the children replace that of their parent as soon as an instance notices it.
-//! After a merge the narrower leases stay.
+//! ([`cosmos_model::change_feed`]), with the position up to which the function has acknowledged the changes. An
+//! instance that has a lease renews it every 17 s, or as [`LeaseIntervals`](crate::domain::LeaseIntervals) say.
+//! After a split the leases of the children replace that of their parent; after a merge the narrower leases stay.
 
 use std::{sync::Arc, time::Duration};
 
@@ -54,8 +51,7 @@ impl Lease {
     }
 }
 
-/// The wait of a change after which its lease has stopped, unless the lease moves. An instance that has
-/// crashed holds its leases for a minute, and an app that was scaled to zero starts within seconds.
+/// An instance that has crashed holds its leases for a minute.
 pub(crate) const STOPPED_AFTER: Duration = Duration::from_mins(5);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,9 +98,8 @@ impl ProjectionLeases {
         Self(cosmos.container(LEASE_CONTAINER))
     }
 
-    /// Reads the leases of a function that is triggered by the changes of a container, in the order of their
-    /// tokens; none before the trigger has run. An item of another form is there as its text. Costs 3 request
-    /// units for each physical partition of the leases, and 2 at the first use of `monitored`.
+    /// In the order of their tokens. An item of another form is there as its text. Costs 3 request units for each
+    /// physical partition of the leases.
     pub(crate) async fn of(
         &self,
         function: &str,
@@ -116,8 +111,7 @@ impl ProjectionLeases {
         self.query(query).await
     }
 
-    /// Reads the leases of several functions with their monitored containers, as [`Self::of`] does, by one
-    /// query of all leases.
+    /// By one query of all leases.
     pub(crate) async fn of_each(
         &self,
         functions: &[(&str, Container)],
@@ -140,10 +134,8 @@ impl ProjectionLeases {
         Ok(of_each)
     }
 
-    /// Takes a lease away from its owner if `may_release`, decided on the latest committed state: two
-    /// requests (some 12 request units). An owner that lives after all loses the lease at its next write,
-    /// which is under an older ETag. Then the next owner gets the batch again, and a duplicate delivery
-    /// changes nothing ([`projection`](super)).
+    /// Two requests, some 12 request units. An owner that lives after all is refused its next write, which is under
+    /// an older ETag; a duplicate delivery changes nothing.
     pub(crate) async fn release(
         &self,
         id: &str,
@@ -166,9 +158,7 @@ impl ProjectionLeases {
         Ok(ReleaseOutcome::Released(Some(owner.clone())))
     }
 
-    /// Reads the lease of a physical partition: a point read (1 request unit), and 2 at the first use of
-    /// `monitored`. `None` before the trigger has run, and after a split or merge of the partition, which leave
-    /// other leases.
+    /// A point read. `None` before the trigger has run, and after a split or merge of the partition.
     pub(crate) async fn of_partition(
         &self,
         function: &str,

@@ -17,21 +17,18 @@ use crate::{
 
 const MAX_CONCURRENT_READS: usize = 8;
 
-/// An item of a container whose change feed projections read, with its type: an `enum` of all types. It has
-/// what all projections of the container need to know.
+/// An item of a container whose change feed projections read, with its type: an `enum` of all types.
 pub trait ChangeFeedItem: DeserializeOwned + Clone + Send + Sync + 'static {
     /// The property that is the partition key of the container.
     const PARTITION_KEY: &'static str;
     /// The properties that a dead letter does not keep, such as a password.
     const SECRETS: &'static [&'static str] = &[];
 
-    /// Returns the source of the change and its version, for a source and for its tombstone; `None` for
-    /// all else.
+    /// Returns the source of the change and its version, for a source and for its tombstone; `None` for all else.
     fn origin(&self) -> Option<Origin>;
 
     /// Returns true if the Functions host may have rewritten a text of this change that is copied
-    /// ([`may_be_rewritten_by_host`]). Then a projection reads the source again: one point read. By default
-    /// it reads each source again.
+    /// ([`may_be_rewritten_by_host`]). Then a projection reads the source again: by default each.
     fn may_be_rewritten(&self) -> bool {
         true
     }
@@ -109,16 +106,13 @@ pub trait PublicItem: ContainerItem {
     fn public(&self) -> Self::Public;
 }
 
-/// An item that leaves a tombstone and may come back in its place. [`item`](macro@super::item) implements it for an
-/// item whose tombstone it declares.
+/// An item that leaves a tombstone and may come back in its place: [`item`](macro@super::item) implements it.
 pub trait LeavesTombstone: ContainerItem {
-    /// Returns the tombstone that the item leaves, in its next version. It knows the command that created the
-    /// item, if the item keeps it (`created_by`).
+    /// Returns the tombstone of the item, in its next version. It knows the command of `created_by`.
     fn leave(self) -> Self::Items;
 
-    /// Returns the item as it comes back in the place of its tombstone, in the version after it and with its
-    /// memory; `None` if this is no tombstone of such an item, or the tombstone of one that the same command
-    /// created, or the id had too many owners.
+    /// Returns the item in the place of its tombstone, in the version after it; `None` if this is no such tombstone,
+    /// or that of one that the same command created, or the id had too many owners.
     fn recreated(&self, tombstone: Self::Items) -> Option<Self>;
 }
 
@@ -133,9 +127,8 @@ impl Container {
         Ok(stored.and_then(Stored::of_type))
     }
 
-    /// Reads the items of this type whose ids are their partition keys, each once: one point read for each. Those
-    /// that are not there are left out. A page that shows a few users reads them so, where copies of their names
-    /// would be too much.
+    /// Reads the items of this type whose ids are their partition keys, each once: one point read for each, where
+    /// copies (of names, say) would be too much. Those that are not there are left out.
     pub async fn items<T: ContainerItem + Send>(
         &self,
         ids: impl IntoIterator<Item = impl AsRef<str>>,
@@ -184,9 +177,8 @@ impl Container {
         .await
     }
 
-    /// Writes an item that comes from another place, over the tombstone with the ETag `over`;
-    /// creates it without one. It keeps the properties of its state `from` that its type does not
-    /// know: see [`ETag`].
+    /// Writes an item that comes from another place, over the tombstone with the ETag `over`, or creates it. It keeps
+    /// the properties of its state `from` that its type does not know ([`ETag`]).
     pub async fn save_moved<T: ContainerItem>(
         &self,
         item: T,
@@ -224,8 +216,7 @@ impl Origin {
         Self::new(&id, &id, version)
     }
 
-    /// Returns a name that no other source in the container has: an id alone is only unique within
-    /// its logical partition. No id contains a space.
+    /// Returns a name that no other source in the container has: an id is unique within its partition.
     pub fn name(&self) -> String {
         let Self { partition, id, .. } = self;
         if partition == id { id.clone() } else { format!("{partition} {id}") }
@@ -235,14 +226,9 @@ impl Origin {
         name.split_once(' ').unwrap_or((name, name))
     }
 
-    /// Reads the source again, in the delivered version or a newer one: for a change that the Functions host
-    /// may have rewritten on its way through the trigger. `None` if the source does not exist any more.
-    ///
-    /// The change feed and the reads of a projection may be answered by different replicas, and session
-    /// tokens are not shared between instances. A decision on a version older than the delivered one would
-    /// be acknowledged, and the change lost. So if a read with Session consistency returns nothing or an
-    /// older version, the latest committed state is read. If that is older, too, it is a lost race: the
-    /// caller's region is behind, and the change is applied again later.
+    /// Reads the source again, in the delivered version or a newer one; `None` if it does not exist any more. Another
+    /// replica may be behind the change feed, and a change that is decided on an older version would be acknowledged
+    /// and lost. So then the latest committed state is read. If that is older, too, it is a lost race.
     pub(crate) async fn read_again<C: ChangeFeedItem>(
         &self,
         sources: &Container,
@@ -260,8 +246,6 @@ impl Origin {
     }
 }
 
-/// Returns a change as it is to be copied: read again where the host may have rewritten it. `None` if its source
-/// does not exist any more.
 pub(super) async fn sound<C: ChangeFeedItem>(
     change: &C,
     may_be_rewritten: bool,

@@ -28,11 +28,11 @@ use crate::{
 #[derive(Clone)]
 pub struct Projections {
     letters: DeadLetters,
-    states: ProjectionStates,
-    leases: ProjectionLeases,
+    pub(crate) states: ProjectionStates,
+    pub(crate) leases: ProjectionLeases,
     catch_up: CatchUp,
-    eager: EagerProjections,
-    options: ProjectionOptions,
+    pub(crate) eager: EagerProjections,
+    pub(crate) options: ProjectionOptions,
     all: Vec<Arc<RegisteredProjection>>,
 }
 
@@ -53,14 +53,12 @@ impl Deref for RegisteredProjection {
     }
 }
 
-/// The time after which a lease expires, unless a trigger says otherwise: the host's default.
 const LEASE_EXPIRATION: Duration = Duration::from_mins(1);
 
 /// Settings of all projections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProjectionOptions {
-    /// The time for which an invocation retries transient failures. It can be long under a host, and
-    /// should be short in a test.
+    /// The time for which an invocation retries transient failures; short in a test.
     pub retry_budget: Duration,
     /// The time for which an instance may use the state of a projection that it has read.
     pub state_max_age: Duration,
@@ -130,7 +128,6 @@ impl<P: Projection> AnyProjection for P {
 }
 
 impl Projections {
-    /// Collects the projections of the domains.
     pub(crate) fn new(
         cosmos: &Arc<Cosmos>,
         options: ProjectionOptions,
@@ -174,7 +171,6 @@ impl Projections {
         })
     }
 
-    /// Adds a trigger for each projection to the handler.
     pub(crate) fn serve(&self, app: CustomHandler) -> CustomHandler {
         self.all.iter().fold(app, |app, registered| {
             let name = registered.function();
@@ -239,7 +235,6 @@ impl Projections {
         self.registered(name).is_some_and(|registered| registered.is_eager)
     }
 
-    /// Returns the audit of the domain of a projection.
     pub(crate) fn audit(&self, name: &str) -> Option<&Audit> {
         self.registered(name)?.audit.as_ref()
     }
@@ -255,18 +250,8 @@ impl Projections {
         &self.letters
     }
 
-    pub(crate) fn eager(&self) -> &EagerProjections {
-        &self.eager
-    }
-
-    pub(crate) fn options(&self) -> &ProjectionOptions {
-        &self.options
-    }
-
-    /// Waits for at most `limit` until the projections of a chain, each of which may read what the one before
-    /// has written, have applied the writes of a caller's session. Costs nothing when the session has no
-    /// write in their sources, or one whose effect this instance has seen; otherwise 1 request unit for each
-    /// read of a lease, and 2 for a look at the feed.
+    /// Each projection of the chain may read what the one before has written. Costs nothing if the session has no
+    /// write in their sources; otherwise 1 request unit for each read of a lease, and 2 for a look at the feed.
     pub(crate) async fn wait_for(
         &self,
         chain: &[&'static str],
@@ -275,13 +260,5 @@ impl Projections {
     ) -> CopyFreshness {
         let chain: Vec<_> = chain.iter().filter_map(|name| self.registered(name)).collect();
         telemetry::followed_apart(self.catch_up.wait(&chain, session, limit)).await
-    }
-
-    pub(crate) fn leases(&self) -> &ProjectionLeases {
-        &self.leases
-    }
-
-    pub(crate) fn states(&self) -> &ProjectionStates {
-        &self.states
     }
 }

@@ -2,35 +2,29 @@
 //!
 //! # How a domain uses it
 //!
-//! 1. A deleted parent leaves a tombstone under its id, with the version after its last. Each child
-//!    keeps the version of the parent that counted it first, so a child of a later parent with the
-//!    same id is newer than the tombstone
-//!    ([`counted_children`](crate::engines::counted_children)).
-//! 2. [`ChildrenOf`] the tombstone is the projection that removes all children with a `child_of`, a line among the
-//!    projections of the domain. For others, or beside repairs, a type with the container implements [`Removal`]: the
-//!    query of the children that are older than the tombstone.
-//! 3. The projection that reads the change feed of the parents calls [`remove_for_a_slice`] for a
-//!    tombstone.
-//! 4. A command that replaces the tombstone by a new parent calls [`remove_some`] first, and continues only
-//!    if no child remains.
+//! 1. A deleted parent leaves a tombstone under its id, with the version after its last. Each child keeps the
+//!    version of the parent that counted it first, so a child of a later parent with the same id is newer than
+//!    the tombstone ([`counted_children`](crate::engines::counted_children)).
+//! 2. [`ChildrenOf`] the tombstone is the projection that removes all children with a `child_of`, a line among
+//!    the projections of the domain. For others, or beside repairs, a type with the container implements
+//!    [`Removal`]: the query of the children that are older than the tombstone.
+//! 3. The projection that reads the change feed of the parents calls [`remove_for_a_slice`] for a tombstone.
+//! 4. A command that replaces the tombstone by a new parent calls [`remove_some`] first, and continues only if no
+//!    child remains.
 //! 5. Where copies or totals of the children exist, [`Removal::tombstone`] makes the tombstone of a child.
 //!
 //! # Why no child stays for good
 //!
-//! 1. Every child is written in one transaction with its live parent. So once the tombstone has replaced the
-//!    parent, no further child of that parent is written.
-//! 2. A step queries the latest committed state. A query that finds no child has missed none, and the removal
-//!    is over for good.
-//! 3. The tombstone is acknowledged only after a query has found no more children, or after the tombstone was
-//!    written again. Then the change feed delivers it again, and the removal continues. That holds after a
-//!    crash at any point, too.
-//! 4. A new parent replaces the tombstone only after a query has found no child, under the ETag of the
-//!    tombstone. So a tombstone is never replaced while a removal needs it.
-//! 5. Steps of several instances, of a command and of the audit may run at once. Of two transactions that
-//!    delete the same item, the store refuses one, and that step queries again.
-//! 6. A child that is copied or counted elsewhere is replaced by its tombstone, under the ETag that the query
-//!    has returned. So the tombstone has the version after the child's last one, and the change feed takes it
-//!    to the copies as any other. The query finds no tombstones, so it finds fewer children after each step.
+//! 1. Every child is written in one transaction with its live parent, so none is written after the tombstone. A
+//!    query of the latest committed state that finds no child has missed none.
+//! 2. The tombstone is acknowledged only after such a query, or after it was written again: then the change feed
+//!    delivers it again, and the removal continues, after a crash at any point, too.
+//! 3. A new parent replaces the tombstone only after such a query, under the ETag of the tombstone.
+//! 4. Steps of several instances, of a command and of the audit may run at once. Of two transactions that delete
+//!    the same item, the store refuses one, and that step queries again.
+//! 5. A child that is copied or counted elsewhere is replaced by its tombstone, under the ETag that the query has
+//!    returned, so the change feed takes it to the copies as any other. The query finds no tombstones, so it
+//!    finds fewer children after each step.
 
 use std::marker::PhantomData;
 
@@ -41,11 +35,9 @@ use crate::cosmos::{
     Container, JsonText, Query, Reason, Refusal, Scope, StoreError, Stored, Transaction,
 };
 
-/// The most children that one step deletes, in one transaction: some 350 request units at once (service
-/// limit: 100 operations).
+/// Some 350 request units at once.
 const MAX_STEP_CHILDREN: u32 = 50;
 
-/// The most steps of a request. More would keep its caller waiting.
 const MAX_REQUEST_STEPS: usize = 4;
 
 /// The definition of a removal: the container, the tombstone and the children of a deleted parent.
@@ -56,12 +48,11 @@ pub trait Removal: Sync {
     /// Returns the container of parents and children.
     fn container(&self) -> &Container;
 
-    /// Returns the query of at most so many children that are older than the tombstone: `SELECT … VALUE c.id`;
-    /// of whole items (`SELECT … *`) if some of them leave a tombstone, which it must not find again.
+    /// Returns the query of at most so many children that are older than the tombstone: `SELECT … VALUE c.id`, or of
+    /// whole items (`SELECT … *`) if some of them leave a tombstone, which it must not find again.
     fn children(tombstone: &Self::Tombstone, at_most: u32) -> Result<Query, StoreError>;
 
-    /// Returns the tombstone of a child, where copies or totals of it exist; `None` for a child that leaves none.
-    /// A line for a child that [`LeavesTombstone`](super::LeavesTombstone):
+    /// Returns the tombstone of a child, where copies or totals of it exist; `None` for a child that leaves none:
     /// `Favourite::try_from(child).ok().map(LeavesTombstone::leave)`.
     fn tombstone(
         _child: <Self::Tombstone as ContainerItem>::Items,
@@ -70,8 +61,8 @@ pub trait Removal: Sync {
     }
 }
 
-/// The removal of the children that `child_of` of [`item`](macro@super::item) declares, and its projection: for the
-/// parents of a container that leave a tombstone `T`. The index has `/parentVersion`.
+/// The removal of the children that `child_of` of [`item`](macro@super::item) declares, by the tombstones `T` of
+/// their parents. The index has `/parentVersion`.
 pub struct ChildrenOf<T> {
     container: Container,
     background: Background,
@@ -125,8 +116,7 @@ enum RemovalStep {
     Full,
 }
 
-/// Removes at most a few hundred children of a deleted parent: for a request, whose caller waits. Returns true
-/// if no child remains, for good.
+/// Removes a few hundred children of a deleted parent, while a caller waits. True if no child remains, for good.
 pub async fn remove_some<R: Removal>(
     removal: &R,
     tombstone: &R::Tombstone,
@@ -139,8 +129,7 @@ pub async fn remove_some<R: Removal>(
     Ok(false)
 }
 
-/// Removes the children of a deleted parent for a slice of time. If some may remain, writes the tombstone
-/// again.
+/// Removes the children of a deleted parent for a slice of time. If some may remain, writes the tombstone again.
 pub async fn remove_for_a_slice<R: Removal>(
     removal: &R,
     background: &Background,

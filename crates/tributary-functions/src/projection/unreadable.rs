@@ -60,8 +60,7 @@ pub(super) fn defect<T: DeserializeOwned>(
     }
 }
 
-/// Returns the type of the item in words. A type that the parser has accepted is a type of the app, so it
-/// has no personal content; any other type is left out.
+/// A type that the parser has accepted is one of the app, so it has no personal content.
 fn kind<T: DeserializeOwned>(fields: &Map<String, Value>) -> String {
     let is_refused = |fields: &Map<String, Value>| {
         message::<T>(fields).is_some_and(|message| message.starts_with("unknown variant"))

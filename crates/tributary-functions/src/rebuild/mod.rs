@@ -1,13 +1,12 @@
 //! Rebuilds: a projection applies all of its sources again, beside the live changes.
 //!
 //! An operator asks for one after a correction of the projection, or after copies were lost
-//! (`docs/projections.md`). It has two steps, and [`Rebuild`] keeps the next one in the state of the
-//! projection:
+//! (`docs/projections.md`). [`Rebuild`] keeps the next of its two steps in the state of the projection:
 //!
-//! 1. *Sources*: a worker reads the container of the sources page by page, and applies each page as a batch.
-//!    A rewind reads only the sources that were written since a time.
-//! 2. *Audit*: the worker audits the domain slice by slice, with repair. It removes the copies that have no
-//!    source, and corrects those that have the version of their source and another content.
+//! 1. *Sources*: a worker reads the container of the sources page by page, and applies each page as a batch. A
+//!    rewind reads only the sources that were written since a time.
+//! 2. *Audit*: the worker audits the domain slice by slice, with repair: it removes the copies that have no
+//!    source, and corrects those with the version of their source and another content.
 //!
 //! The worker is the first of these that finds the rebuild without one: the command that has asked, a later
 //! command, the timer [`MAINTENANCE`](crate::app::MAINTENANCE).
@@ -15,26 +14,22 @@
 //! # Why a rebuild ends right
 //!
 //! *Given*: (a) a batch may be applied at any time and any number of times, beside others
-//! ([`projection`](crate::projection)); (b) each write of the audit is guarded
-//! ([`audit`](crate::audit)); (c) every instance runs the code with which the copies are to be made.
-//! *Claim*: when the step *sources* has ended, each source that exists has been applied, or is delivered by
-//! the change feed, or is a dead letter.
+//! ([`projection`](crate::projection)); (b) each write of the audit is guarded ([`audit`](crate::audit)); (c)
+//! every instance runs the code with which the copies are to be made. *Claim*: when the step *sources* has ended,
+//! each source that exists has been applied, or is delivered by the change feed, or is a dead letter.
 //!
-//! A source that is not written after the request keeps its place in the query, and its page is applied
-//! before a position behind it is stored. One that is written or created later is in the change feed, by
-//! (c) for the same code. So:
+//! A source that is not written after the request keeps its place in the query, and its page is applied before a
+//! position behind it is stored. One that is written or created later is in the change feed, by (c) for the same
+//! code. So:
 //!
 //! - *A crash* of the worker: the next one begins at the stored position, and applies at most one page again.
-//! - *Two workers*, since the first was slow and its claim has expired: both apply pages, by (a). Each
-//!   stores positions only while the state names it as the worker, so the first stops at its next write. A
-//!   position is stored by a worker that has applied all pages from the position at which it began, and that
-//!   one was stored likewise.
+//! - *Two workers*, since the first was slow and its claim has expired: both apply pages, by (a). Each stores
+//!   positions only while the state names it as the worker, so the first stops at its next write.
 //! - *A lost answer* of the state's write: the next attempt finds the state that it would write.
 //! - *A split* of a partition: the SDK's position names ranges of keys, and goes on in the parts.
-//! - *A position that the store refuses*, such as that of an older SDK: the step begins again. By (a) that
-//!   costs request units and nothing else. After three times the rebuild has failed.
-//! - *A pause*: the worker stops at its next write of the state. After the resume the rebuild goes on.
-//! - *A cancelled rebuild* leaves what was applied, which is right by (a).
+//! - *A position that the store refuses*, such as that of an older SDK: the step begins again, by (a). After
+//!   three times the rebuild has failed.
+//! - *A pause*: the worker stops at its next write of the state, and goes on after the resume.
 //! - *Readers* find every copy all the time: no step removes a copy that has a source.
 
 mod worker;
@@ -55,14 +50,12 @@ use crate::{
     values::fresh_id,
 };
 
-/// The time of a run of the timer. The page that is last may take six minutes more, if each of its changes
-/// fans out for a whole slice of the background, and `functionTimeout` is ten.
+/// The last page may take six minutes more, and `functionTimeout` is ten.
 const TIMER_RUN: Duration = Duration::from_mins(3);
 
-/// The rebuilds of all projections. Cloning is cheap.
 #[derive(Clone)]
 pub(crate) struct Rebuilds {
-    projections: Projections,
+    pub(crate) projections: Projections,
     background: Background,
     audit_options: AuditOptions,
 }
@@ -78,12 +71,7 @@ impl Rebuilds {
         Self { projections, background, audit_options }
     }
 
-    pub(crate) fn projections(&self) -> &Projections {
-        &self.projections
-    }
-
-    /// Works for three minutes on the rebuilds in these states that have no worker. One that fails keeps its
-    /// position, and no other waits for it.
+    /// One that fails keeps its position, and no other waits for it.
     pub(crate) async fn continue_all(&self, states: impl IntoIterator<Item = ProjectionState>) {
         use RebuildStop::{Batch, Failed, Store};
 

@@ -20,17 +20,14 @@ use crate::{
     values::Timestamp,
 };
 
-/// The sources that are read and applied at a time: as many as a trigger delivers by default.
 const PAGE_SOURCES: u32 = 100;
 
 const PAGE_COUNTED: u32 = 1_000;
 const MAX_COUNTED: u64 = 1_000_000;
 
-/// The most times that a rebuild begins a step again. A position may be that of an older SDK, once or twice; a
-/// store that refuses every position would keep the rebuild from its end.
+/// A position may be that of an older SDK, once or twice.
 const MAX_RESTARTS: u32 = 3;
 
-/// The time of a slice of the audit, after which its position is stored.
 const AUDIT_SLICE: Duration = Duration::from_mins(1);
 
 /// The reason for which a run has ended before its rebuild, which keeps its position.
@@ -64,8 +61,6 @@ struct Run<'a> {
 }
 
 impl Rebuilds {
-    /// Works on the rebuild of a projection until it is done, or until the deadline. Calls `report` after
-    /// each page and slice. Each `worker` has an id of its own.
     pub(crate) async fn run(
         &self,
         function: &str,
@@ -83,13 +78,12 @@ impl Rebuilds {
         end
     }
 
-    /// Changes the rebuild of a projection as `decide` says of its latest state; not if that returns `None`.
     async fn update<T>(
         &self,
         function: &str,
         decide: impl Fn(&ProjectionState) -> (Option<Rebuild>, T),
     ) -> Result<T, StoreError> {
-        let states = self.projections.states();
+        let states = &self.projections.states;
         let update = retry(async |_| {
             let (state, etag) = states.read(function).await?;
             let (rebuild, result) = decide(&state);
@@ -228,7 +222,7 @@ impl Run<'_> {
         let documents = Documents(documents.collect());
         let projections = &self.rebuilds.projections;
         let invocation = InvocationId(format!("rebuild-{}", self.rebuild.id));
-        let budget = projections.options().retry_budget;
+        let budget = projections.options.retry_budget;
         let letters = projections.dead_letters();
         let batch =
             self.projection.run(letters, budget, BatchSource::Rebuild, documents, invocation);
@@ -335,8 +329,7 @@ fn sources_query(select: &str, since: Option<Timestamp>) -> Result<Query, StoreE
     })
 }
 
-/// Counts the items that a rebuild reads, for its progress; `None` if there are too many to count. The SDK
-/// has no aggregates over several partitions, so it reads a number for each item.
+/// Returns `None` if there are too many. The SDK has no aggregates over several partitions.
 async fn count(
     sources: &Container,
     since: Option<Timestamp>,

@@ -20,8 +20,7 @@ use uuid::Uuid;
 
 use crate::brand::brand;
 
-/// The interval of exports of spans. It is short, since the host kills the process without a signal; the
-/// default is 5 s.
+/// The host kills the process without a signal; the default is 5 s.
 const SPAN_INTERVAL: Duration = Duration::from_secs(1);
 
 const METRIC_INTERVAL: Duration = Duration::from_secs(10);
@@ -71,7 +70,6 @@ fn build() -> Result<Providers, ExporterBuildError> {
     Ok(Providers { tracer: tracer.build(), meter })
 }
 
-/// Returns the attributes of this process. Each instance counts for itself, so it has an id.
 fn resource() -> Resource {
     let mut resource = Resource::builder().with_attributes([
         KeyValue::new("service.version", brand().version),
@@ -90,8 +88,7 @@ fn is_set(name: &str) -> bool {
     env::var_os(name).is_some_and(|value| !value.is_empty())
 }
 
-/// Returns the name of the bad setting, without its value, which may hold a key: the exporter's text is
-/// `NAME: reason`.
+/// Leaves the value out, which may hold a key: the exporter's text is `NAME: reason`.
 fn setting(error: &ExporterBuildError) -> Option<&str> {
     let ExporterBuildError::InvalidConfiguration(text) = error else {
         return None;

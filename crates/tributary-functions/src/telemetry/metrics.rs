@@ -26,8 +26,7 @@ const CHARGE_BOUNDS_RU: [f64; 11] =
 // A change waits for seconds; minutes are an incident.
 const LAG_BOUNDS_SECONDS: [f64; 9] = [0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3_600.0];
 
-/// Returns the meter of the app, for the instruments of a domain. A domain creates them at first use: by then
-/// the provider is installed.
+/// Returns the meter of the app. A domain creates its instruments at first use: then the provider is installed.
 pub fn meter() -> Meter {
     global::meter(brand().name)
 }
@@ -136,20 +135,17 @@ pub(crate) fn batch(
     record(function, duration, cost, detail, (None, Some(batch)));
 }
 
-/// Measures the state of a projection as an instance has read it: 0 while it runs, 1 while it is paused.
 pub(crate) fn projection_state(function: &'static str, is_paused: bool) {
     static STATE: LazyLock<Gauge<u64>> = LazyLock::new(|| gauge("projection.state", "1"));
     STATE.record(is_paused.into(), &[KeyValue::new("faas.name", function)]);
 }
 
-/// Counts a command whose changes an eager projection has applied, or has left to the change feed.
 pub(crate) fn eager_application(function: &'static str, outcome: &'static str) {
     static EAGER: LazyLock<Counter<u64>> =
         LazyLock::new(|| counter("projection.eager", "{command}"));
     EAGER.add(1, &[KeyValue::new("faas.name", function), KeyValue::new("outcome", outcome)]);
 }
 
-/// Measures the lag of a projection: the changes and the seconds are those of its farthest lease.
 pub(crate) fn projection_lag(function: &'static str, changes: u64, seconds: u64, stopped: usize) {
     static CHANGES: LazyLock<Gauge<u64>> =
         LazyLock::new(|| gauge("change_feed.waiting", "{change}"));
@@ -162,7 +158,6 @@ pub(crate) fn projection_lag(function: &'static str, changes: u64, seconds: u64,
     STOPPED.record(stopped as u64, &attributes);
 }
 
-/// Measures the use of the logical partitions of a container in a minute.
 pub(super) fn partitions(container: &'static str, used: &PartitionSummary) {
     static QUERIES: LazyLock<Counter<u64>> = LazyLock::new(|| counter("store.queries", "{query}"));
     static PARTITIONS: LazyLock<Gauge<u64>> = LazyLock::new(|| gauge("partitions", "{partition}"));
@@ -184,8 +179,6 @@ pub(super) fn partitions(container: &'static str, used: &PartitionSummary) {
     }
 }
 
-/// A completed operation of the store, with all the retries of the SDK.
-///
 /// The SDK's own handler for OpenTelemetry is unstable, and records only slow and failed operations.
 #[derive(Debug)]
 pub(crate) struct StoreOperation<'a> {

@@ -39,8 +39,7 @@ use crate::brand::brand;
 /// The levels without `RUST_LOG`. The SDK logs each connection to an account at the level `info`.
 const DEFAULT_LEVELS: &str = "info,azure_data_cosmos_driver=warn";
 
-/// The crates of the framework that may write debug and trace lines, beside the app's own. Such lines of the
-/// SDK and of the HTTP libraries contain headers, with keys and tokens, and bodies.
+/// Debug and trace lines of the SDK and of the HTTP libraries contain headers, with keys and tokens, and bodies.
 const VERBOSE_CRATES: [&str; 2] = ["tributary_functions", "custom_handler"];
 
 static LATER_REPORTS: LazyLock<TaskTracker> = LazyLock::new(TaskTracker::new);
@@ -52,8 +51,7 @@ pub(crate) fn report_later(report: impl FnOnce() + Send + 'static) {
 #[derive(Debug)]
 pub(crate) struct TelemetryOptions {
     pub format: Format,
-    /// True to export traces and metrics. An error is the reason for which they cannot be exported. The app
-    /// serves all the same.
+    /// True to export traces and metrics, or the reason for which they cannot be exported.
     pub export: Result<bool, String>,
     pub partitions: PartitionNames,
     /// True to keep records of recent requests and batches with their costs, in memory.
@@ -63,8 +61,7 @@ pub(crate) struct TelemetryOptions {
 #[must_use = "what is not exported yet is lost without `stop`"]
 pub(crate) struct Telemetry(Option<export::Providers>);
 
-/// Starts logging, and exporting if the settings say so. A domain may be a crate of its own, with the app's
-/// name and its own: `my-app-rooms`.
+/// A domain may be a crate of its own, with the app's name and its own: `my-app-rooms`.
 pub(crate) fn start<'a>(
     options: &TelemetryOptions,
     domains: impl Iterator<Item = &'a str>,
@@ -91,8 +88,7 @@ pub(crate) fn start<'a>(
 }
 
 impl Telemetry {
-    /// Waits for the tasks of `report_later`, and exports the remaining records. If the Functions host kills
-    /// the process instead, the spans of the last second and the metrics of the last ten seconds are lost.
+    /// If the host kills the process instead, the spans of the last second and the metrics of the last ten are lost.
     pub(crate) async fn stop(self) {
         LATER_REPORTS.close();
         LATER_REPORTS.wait().await;
@@ -106,20 +102,4 @@ impl Telemetry {
 
 pub(crate) fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 100_000.0).round() / 100.0
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn a_queued_report_is_written_before_telemetry_stops() {
-        let (sender, told) = mpsc::channel();
-        report_later(move || sender.send("an answer was given").unwrap());
-        assert!(told.try_recv().is_err(), "the report runs later");
-        Telemetry(None).stop().await;
-        assert_eq!(told.try_recv(), Ok("an answer was given"));
-    }
 }

@@ -8,7 +8,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -16,7 +16,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Cost, milliseconds};
-use crate::values::{Timestamp, fresh_id};
+use crate::{
+    cosmos::lock,
+    values::{Timestamp, fresh_id},
+};
 
 const MAX_RECORDS: usize = 300;
 
@@ -168,7 +171,6 @@ pub(crate) struct WorkDetail {
 }
 
 struct RecentWork {
-    /// The id of this instance: numbers of another one mean nothing.
     instance: String,
     last: u64,
     records: VecDeque<WorkRecord>,
@@ -183,22 +185,18 @@ pub(super) fn start() {
     });
 }
 
-/// Returns the instance, the number of its last record, and the records after another one; `None` if nothing is
-/// recorded.
 pub(crate) fn recent_work(after: u64) -> Option<(String, u64, Vec<WorkRecord>)> {
     let recent = lock(RECENT.get()?);
     let records = recent.records.iter().filter(|record| record.sequence > after).cloned();
     Some((recent.instance.clone(), recent.last, records.collect()))
 }
 
-/// Runs work, and returns the details of it beside its output; `None` if nothing is recorded.
 pub(crate) async fn followed<F: Future>(work: F) -> (F::Output, Option<WorkDetail>) {
     let detail = RECENT.get().map(|_| SharedDetail::default());
     let output = DETAIL.scope(detail.clone(), work).await;
     (output, detail.map(|detail| lock(&detail).clone()))
 }
 
-/// Runs the waiting of the current task for copies. The partitions that it uses are not those of the task's work.
 pub(crate) async fn followed_apart<F: Future>(waiting: F) -> F::Output {
     let (output, detail) = followed(waiting).await;
     if let Some(detail) = detail.filter(|detail| !detail.partitions.is_empty()) {
@@ -249,8 +247,7 @@ pub(super) fn note_partition(container: &'static str, key: Option<&str>, cost: C
     });
 }
 
-/// Notes the positions that a store operation of the current task has answered, each as the id of a physical
-/// partition and a number. `is_change` is true for writes that the change feed delivers.
+/// `is_change` is true for writes that the change feed delivers.
 pub(crate) fn note_positions<'a>(
     container: &str,
     is_change: bool,
@@ -278,7 +275,6 @@ fn with_detail(note: impl FnOnce(&mut WorkDetail)) {
 }
 
 impl WorkDetail {
-    /// Adds a share of this detail to that of the current task, one of `members` for which the work was done.
     pub(crate) fn note_share(&self, members: usize) {
         with_detail(|detail| {
             #[expect(clippy::cast_precision_loss, reason = "a group has few members")]
@@ -329,50 +325,5 @@ impl WorkDetail {
         } else if self.written.len() < MAX_POSITIONS {
             self.written.push(one);
         }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // After a panic, the records are still good enough.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn work_notes_its_partitions_and_a_member_its_share() {
-        let note = |key: Option<&str>| {
-            let cost = Cost { request_units: 3.0, requests: 1, throttled: 0 };
-            note_partition("rooms", key, cost);
-        };
-        note(Some("outside"));
-        let detail = Some(SharedDetail::default());
-        DETAIL
-            .scope(detail.clone(), async {
-                for _ in 0..2 {
-                    note(Some("ann"));
-                }
-                (0..MAX_PARTITIONS).for_each(|n| note(Some(&n.to_string())));
-                note_positions("rooms", false, [("0", 7)].into_iter());
-                note_positions("rooms", true, [("0", 8), ("0", 9), ("1", 2)].into_iter());
-            })
-            .await;
-        let group = lock(detail.as_ref().unwrap()).clone();
-        assert_eq!((group.partitions.len(), group.further_uses), (MAX_PARTITIONS, 1));
-        assert_eq!(group.partitions[0].store_requests, 2);
-        let written: Vec<_> = group
-            .written
-            .iter()
-            .map(|position| (position.partition.as_str(), position.lsn))
-            .collect();
-        assert_eq!((written, group.physical_partitions.len()), (vec![("0", 9), ("1", 2)], 2));
-        let member = Some(SharedDetail::default());
-        DETAIL.scope(member.clone(), async { group.note_share(2) }).await;
-        let member = lock(member.as_ref().unwrap()).clone();
-        assert_eq!(member.waiting, None);
-        assert!((member.partitions[0].request_units - 3.0).abs() < 1e-9);
-        assert_eq!(member.written, group.written);
     }
 }

@@ -37,7 +37,6 @@ impl Span {
         work.with_context(self.0.clone()).await
     }
 
-    /// Ends the span at this time; `failed` is true for an error of the app, not of the caller.
     pub(crate) fn end(self, at: SystemTime, attributes: Vec<KeyValue>, failed: bool) {
         let span = self.0.span();
         span.set_attributes(attributes);
@@ -75,8 +74,6 @@ fn remote(host: &TraceContext) -> Option<SpanContext> {
     ))
 }
 
-/// Runs an invocation of a function by its trigger in a span, and measures it. `trigger` is a value of
-/// OpenTelemetry's `faas.trigger`: `datasource` or `timer`.
 pub(crate) async fn invocation<T, E>(
     function: &'static str,
     trigger: &'static str,

@@ -8,8 +8,7 @@ use serde_json::{Map, Value};
 
 use super::Invalid;
 
-/// Any JSON object of at most `BYTES` bytes and `LEVELS` levels. It is kept as text, sorted by names and
-/// without space: parsed it can take 16 times the memory.
+/// Any JSON object of at most `BYTES` bytes and `LEVELS` levels, as text without space, sorted by names.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "Fields", inline)]
 pub struct JsonObject<const BYTES: usize, const LEVELS: usize>(String);
@@ -55,8 +54,7 @@ impl<'de, const BYTES: usize, const LEVELS: usize> Deserialize<'de> for JsonObje
     }
 }
 
-/// Reads a JSON text through, without keeping a value, and returns its bytes without space, if each name
-/// occurs once.
+/// Reads a JSON text through, and returns its bytes without space, if each name occurs once.
 pub(crate) fn compact_bytes(text: &[u8]) -> serde_json::Result<usize> {
     struct Count(usize);
 

@@ -30,8 +30,7 @@ impl<F: Family> Combine for Groups<F> {
 
     /// With the parent itself, as many as a transaction takes.
     const MAX_GROUP_OPERATIONS: usize = 99;
-    /// A transaction takes 2 MB, of which the parent may need more than half. This is an estimate, since
-    /// JSON escapes some characters. A group that is too large all the same is sent in halves.
+    /// A transaction takes 2 MB, of which the parent may need half. A group that is too large is sent in halves.
     const MAX_GROUP_BYTES: usize = 1_000_000;
 
     fn target(operation: &Operation<F>) -> String {
@@ -85,7 +84,6 @@ async fn read_parent<F: Family>(
     Ok(StoreAnswer::Parent(parent))
 }
 
-/// Writes the parent alone, which is cheaper, or with its children in one transaction.
 async fn send<I: Serialize + DeserializeOwned + Sync>(
     container: &Container,
     id: &str,

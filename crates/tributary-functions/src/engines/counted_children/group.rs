@@ -41,9 +41,7 @@ pub(super) struct NewETags {
     pub(super) children: Vec<Option<ETag>>,
 }
 
-/// The answer that a group waits for: the parent; that to the transaction that replaces the parent `before` by
-/// `after`, for the first `sent` open operations; after an operation was refused, the parent, and then the items
-/// with the ids of the open operations.
+/// The answer that a group waits for, and what it needs to go on.
 enum WaitsFor<F: Family> {
     Parent,
     Write { before: ParentState<F>, after: F::Parent, sent: usize, is_remembered: bool },
@@ -52,18 +50,16 @@ enum WaitsFor<F: Family> {
     Nothing,
 }
 
-/// The open operations by their indices: those of the next transaction, those of a later one, and those that
-/// the parent refuses.
+/// The open operations, by their indices, of the next transaction and of a later one, and the refused ones.
 struct Choice<F: Family> {
     sent: Vec<usize>,
     others: Vec<usize>,
     refused: Vec<(usize, F::Refused)>,
 }
 
-/// A group ends. Every transaction has an operation. A transaction that succeeds settles its operations.
-/// One that is refused because of an operation settles that operation, and a second such refusal ends the
-/// remaining ones. One that is too large halves the next one. And a changed parent is read again only if
-/// it was remembered.
+/// A group ends: a transaction settles its operations, or the one because of which it is refused. A second such
+/// refusal ends the remaining ones, one that is too large halves the next, and a parent is read again only if it was
+/// remembered.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of a state machine")]
 pub(super) struct Group<F: Family> {
     operations: Vec<Operation<F>>,
@@ -96,7 +92,6 @@ impl<F: Family> Group<F> {
         }
     }
 
-    /// Returns the first step: a transaction if the parent is known, otherwise a read.
     pub(super) fn begin(&mut self, parent: Option<ParentState<F>>) -> GroupStep<F> {
         match parent {
             Some(parent) => self.write(parent, true),
@@ -217,7 +212,6 @@ impl<F: Family> Group<F> {
         self.write(parent, true)
     }
 
-    /// Finds the operation because of which the store has refused the transaction.
     fn refused(
         &mut self,
         parent: ParentState<F>,
@@ -320,8 +314,6 @@ impl<F: Family> Group<F> {
         self.write(parent, true)
     }
 
-    /// Settles the operations that were carried out before, and those decided on another state of the
-    /// parent.
     fn recognise(&mut self, parent: &ParentState<F>) {
         let answer_lost = self.answer_lost;
         let now = self.now;
@@ -340,7 +332,6 @@ impl<F: Family> Group<F> {
         });
     }
 
-    /// Returns the indices of those among the first `n` open operations that create or delete a child.
     fn children(&self, n: usize) -> impl Iterator<Item = usize> {
         let has_child = |&index: &usize| !matches!(self.operations[index].change, Change::Edit(_));
         self.open[..n].iter().copied().filter(has_child)

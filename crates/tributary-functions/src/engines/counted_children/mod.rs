@@ -1,99 +1,75 @@
 //! Children that their parent counts: replies and votes of a message, bookings of a room.
 //!
-//! Parent and children share one logical partition, and the parent has the partition key for its id.
-//! One transaction creates or deletes children and replaces the parent with their new count, under
-//! the ETag of the parent that was read. Operations on one parent that come at the same time go
-//! together, in one such transaction (group commit).
+//! Parent and children share one logical partition, whose key is the parent's id. One transaction creates or
+//! deletes children and replaces the parent with their new count, under the ETag of the parent that was read.
+//! Operations on one parent that come at the same time share one (group commit).
 //!
 //! # How a domain uses it
 //!
-//! 1. A marker type implements [`Family`]: the types of key, item, parent, child and edit, how the
-//!    parent counts, and which children it [refuses](Family::refuses).
-//!    [`item_types`](crate::values::item_types) implements the conversions between the items and their
-//!    types.
-//! 2. The state of the domain holds a [`CountedChildren`] of it, made once for each process: its
-//!    clones share the groups.
-//! 3. A command calls [`create_once`](CountedChildren::create_once) or
-//!    [`edit`](CountedChildren::edit) inside [`retry`](crate::cosmos::retry), or
-//!    [`delete_child`](crate::http::ItemCommand::delete_child). A command whose answer depends on the
-//!    outcome of a creation calls [`create`](CountedChildren::create).
+//! 1. A marker type implements [`Family`]; [`item_types`](crate::values::item_types) implements the conversions
+//!    between the items and their types.
+//! 2. The state of the domain holds a [`CountedChildren`] of it, made once for each process.
+//! 3. A command calls [`create_once`](CountedChildren::create_once) or [`edit`](CountedChildren::edit) inside
+//!    [`retry`](crate::cosmos::retry), or [`delete_child`](crate::http::ItemCommand::delete_child). A command
+//!    whose answer depends on the outcome of a creation calls [`create`](CountedChildren::create).
 //!
-//! The example that `cargo tributary new --example rooms` makes has a family: rooms that keep the hours of their
-//! bookings, and refuse a second booking of an hour.
-//!
-//! Children that are toggled, such as favourites, which copies or totals follow, implement
-//! [`Family::recreated`] ([why each ends right](#why-a-toggled-child-ends-right)).
-//!
-//! The id of a child must be the same in each attempt: it is derived from the parent and a user, or
-//! from an idempotency key, or made before the first attempt.
+//! Children that are toggled, such as favourites, implement [`Family::recreated`]. The id of a child is the same
+//! in each attempt: derived from the parent and a user or from an idempotency key, or made before the first
+//! attempt.
 //!
 //! # Why each operation ends right
 //!
-//! A group reads the parent, unless the group before it has just written it, and sends one transaction.
-//! An edit that is alone replaces the parent, which is cheaper. A state machine without a store decides
-//! the next request (`group.rs`). Its arms name these steps, and its tests let a model of the store do
-//! all of this in any order.
+//! A group reads the parent, unless the group before it has just written it, and sends one transaction. An edit
+//! that is alone replaces the parent, which is cheaper. A state machine without a store decides the next request
+//! (`group.rs`). Its arms name these steps, and a model of the store takes it through all of them in any order.
 //!
-//! 1. *Another instance or a projection writes the parent meanwhile.* The store refuses the whole
-//!    transaction. The group reads a remembered parent again, once. A parent that the group had just
-//!    read is a lost race for all members: each retries by itself, after back-off with jitter.
-//! 2. *The parent is deleted meanwhile.* That is such a write, too. The group reads the parent again and
-//!    finds none. All members get [`NoParent`](CreateOutcome::NoParent). Nothing of the group was written.
-//! 3. *An operation cannot be carried out*: the child to create exists, or the child to delete is missing
-//!    or has changed. The store names only the first such operation. So the group looks up the children of
-//!    all members in one query (a lone one by a point read), settles the operations that cannot be carried
-//!    out, and sends the others again. Before the lookup, it reads a remembered parent again: it may be
-//!    deleted by now, or may know one of the commands as carried out by another instance. If one more
-//!    operation is refused then, another writer is at work, and the remaining members get a lost race. So
-//!    an attempt ends after a few requests.
-//! 4. *A replica is behind*: it returns an older parent, or none. The store refuses a write on such a
-//!    state. A command that is refused because of a read is retried, and its group then reads the latest
-//!    committed state ([`retry`](crate::cosmos::retry())). An existing child is no refusal: before a
-//!    group reports one, it reads the parent in that state itself.
-//! 5. *The response of the store is lost.* Either the SDK has repeated the transaction, and its own writes
-//!    have caused a refusal: then step 3 reads the parent in its latest state, which knows the deletes. Or
-//!    all members get the error, retry, and find their writes then.
+//! 1. *Another instance or a projection writes the parent meanwhile.* The store refuses the whole transaction.
+//!    The group reads a remembered parent again, once. A parent that it had just read is a lost race for all
+//!    members: each retries by itself, after back-off with jitter.
+//! 2. *The parent is deleted meanwhile.* The group reads it again and finds none. All members get
+//!    [`NoParent`](CreateOutcome::NoParent), and nothing was written.
+//! 3. *An operation cannot be carried out*: the child to create exists, or the child to delete is missing or has
+//!    changed. The store names only the first such operation. So the group reads a remembered parent again, looks
+//!    up the children of all members in one query (a lone one by a point read), settles the operations that
+//!    cannot be carried out, and sends the others again. If one more is refused then, another writer is at work,
+//!    and the remaining members get a lost race. So an attempt ends after a few requests.
+//! 4. *A replica is behind*: it returns an older parent, or none. The store refuses a write on such a state, and
+//!    the retry reads the latest committed one ([`retry`](crate::cosmos::retry())). Before a group reports an
+//!    existing child, it reads the parent in that state itself.
+//! 5. *The response of the store is lost.* Either the SDK has repeated the transaction, and its own writes have
+//!    caused a refusal: then step 3 finds them. Or all members get the error, retry, and find their writes then.
 //! 6. *A crash in the middle* leaves the transaction carried out or not. No caller has had an answer.
-//! 7. *The host repeats a command*, side by side with the first or after a crash. The transaction
-//!    that deletes a child leaves the command in the parent
-//!    ([`RecentCommands`](super::idempotency::RecentCommands)), and so does an edit under a condition. A
-//!    group answers such a command as carried out. The id of a child, or a command that the child keeps,
-//!    identifies the command that created it. A creation that is repeated after its child was deleted
-//!    finds the child's id in the parent, which keeps it for a while, and creates nothing.
-//! 8. *An edit under a condition* is decided on one state of the parent: its caller has compared the ETag.
-//!    A group that has another state returns the edit as a lost race.
-//! 9. *One child is created and deleted at once.* Two operations on one item are never in one group,
-//!    so they are carried out one after the other, in the order of their arrival.
-//! 10. *The transaction is too large, or the partition full.* The group sends it in halves, again and
-//!     again. A refused operation that is alone gets the error, and the others continue.
-//! 11. *The parent refuses a child*, since a sibling excludes it. The parent keeps all data that decides
-//!     this, and is replaced under its ETag, so no write of another instance comes between the decision and
-//!     the transaction. A child that is refused because of a sibling of its own transaction waits until that
-//!     transaction has its outcome. A refusal writes nothing, so it needs a state that was the latest
-//!     one since the group began: the group has written it, or has read it as step 4 says.
+//! 7. *The host repeats a command*, side by side with the first or after a crash. A delete, and an edit under a
+//!    condition, leave the command in the parent ([`RecentCommands`](super::idempotency::RecentCommands)), and a
+//!    group answers it as carried out. A creation is known by the id of its child, or by the command that the
+//!    child keeps. The parent keeps the id of a deleted child for a while, so that a repeated creation creates
+//!    nothing.
+//! 8. *An edit under a condition* is decided on one state of the parent: its caller has compared the ETag. A
+//!    group that has another state returns the edit as a lost race.
+//! 9. *One child is created and deleted at once.* Two operations on one item are never in one group, so they are
+//!    carried out in the order of their arrival.
+//! 10. *The transaction is too large, or the partition full.* The group sends it in halves, again and again. A
+//!     refused operation that is alone gets the error, and the others continue.
+//! 11. *The parent refuses a child*, since a sibling excludes it. The parent keeps all data that decides this, so
+//!     no write of another instance comes between the decision and the transaction. A child that is refused
+//!     because of a sibling of its own transaction waits for the outcome of that. A refusal writes nothing, so it
+//!     needs a state that was the latest one since the group began.
 //!
 //! # Why a toggled child ends right
 //!
-//! A child with a [`recreated`](Family::recreated) form takes the place of its tombstone. The store refuses its
-//! creation, since the tombstone is in the way. The lookup of step 3 finds the tombstone, and the child is sent
-//! again: it replaces the tombstone under its ETag.
+//! The store refuses to create a child in the place of its tombstone. The lookup of step 3 finds the tombstone,
+//! and the [`recreated`](Family::recreated) child replaces it under its ETag.
 //!
-//! - *Its versions rise.* The child that replaces a tombstone has the version after that of this tombstone, and
-//!   the ETag refuses any other. So creations, deletions and re-creations are one order of versions, each of
-//!   which a copy or a total can take ([`crate::projection`]).
-//! - *It is counted once.* Only one transaction can replace a tombstone, and the same one counts the child
-//!   (steps 1 and 5). A tombstone is found in the latest committed state (step 4). If another instance has
-//!   replaced it since, or it has expired, that is the second refusal of step 3: the child is in the way, or the
-//!   race is lost.
+//! - *Its versions rise*: it has the version after that of this tombstone. So creations, deletions and
+//!   re-creations are one order of versions, each of which a copy or a total can take ([`crate::projection`]).
+//! - *It is counted once*: only one transaction can replace a tombstone, and the same one counts the child. If
+//!   another instance has replaced it since, or it has expired, that is the second refusal of step 3.
 //! - *A live child stays* [`Exists`](CreateOutcome::Exists), *and a deleted one missing*: only a tombstone is
-//!   replaced, and a delete finds no child in it. Several toggles of one child are carried out one after the
-//!   other (step 9).
-//! - *A repeated creation brings nothing back* (step 7): the tombstone that [`leave`] makes knows the command
-//!   that created the child, if the item keeps it (`created_by`). A later child takes over this memory. Such a
-//!   creation gets [`Deleted`](CreateOutcome::Deleted): it was carried out. A child that is created once stays
-//!   deleted, too, after its parent has forgotten its id.
-//!
-//! [`leave`]: crate::projection::LeavesTombstone::leave
+//!   replaced, and a delete finds no child in it.
+//! - *A repeated creation brings nothing back*: the tombstone knows the command that created the child, if the
+//!   item keeps it (`created_by`), and a later child takes over this memory. Such a creation gets
+//!   [`Deleted`](CreateOutcome::Deleted). A child that is created once stays deleted, too, after its parent has
+//!   forgotten its id.
 
 mod driver;
 mod group;
@@ -120,8 +96,7 @@ pub trait Family: Send + Sync + 'static {
     const PARENT: &'static str;
     /// The word for a child, in a 404.
     const CHILD: &'static str;
-    /// Makes the [tombstone](super::tombstone) that a deleted child leaves in its place, for the
-    /// projections that copy or count the children; `None` where nothing has to know.
+    /// Makes the [tombstone](super::tombstone) of a deleted child, for projections that copy or count it.
     const TOMBSTONE: Option<fn(Self::Child) -> Self::Item> = None;
     /// The partition key of parent and children, which is the id of the parent, too.
     type Key: AsRef<str> + Clone + Eq + Hash + Send + Sync;
@@ -133,8 +108,7 @@ pub trait Family: Send + Sync + 'static {
     type Child: TryFrom<Self::Item> + Send + Sync;
     /// The id of a child. Its text is the id of the item.
     type ChildId: Display + Send + Sync;
-    /// Another text for the parent; [`Infallible`](std::convert::Infallible) where none is edited
-    /// together with children.
+    /// Another text for the parent; [`Infallible`](std::convert::Infallible) where none is edited with children.
     type Edit: Send + Sync;
     /// The reason why a parent refuses a child; [`Infallible`](std::convert::Infallible) where none does.
     type Refused: Send + Sync;
@@ -158,8 +132,7 @@ pub trait Family: Send + Sync + 'static {
         true
     }
 
-    /// Returns the reason for which `parent` cannot have a child because of its siblings; `None` if it
-    /// can. A child that exists already does not exclude itself: the command may be a repeated one.
+    /// Returns the reason for which `parent` cannot have a child because of its siblings, of which it is none itself.
     fn refuses(
         _parent: impl FnOnce() -> Self::Parent,
         _child: &Self::Child,
@@ -167,16 +140,14 @@ pub trait Family: Send + Sync + 'static {
         None
     }
 
-    /// Returns true if a child with this id is not created again after it was deleted: a command that is
-    /// repeated, by its caller or by the app, must not bring it back. The parent remembers the id for up
-    /// to ten minutes, and no tombstone of it is replaced.
+    /// Returns true if a child with this id is not created again after it was deleted, so that a repeated command
+    /// does not bring it back. The parent remembers the id for up to ten minutes.
     fn is_created_once(_id: &Self::ChildId) -> bool {
         false
     }
 
-    /// Returns the child as it comes back in the place of its tombstone, in the version after it; `None` for a
-    /// child that stays deleted, or an item that is no tombstone. For children that are toggled, such as
-    /// favourites, that is `child.recreated(tombstone)`, with `Some(LeavesTombstone::leave)` as
+    /// Returns the child in the place of its tombstone, in the version after it; `None` for one that stays deleted.
+    /// For children that are toggled: `child.recreated(tombstone)`, with `Some(LeavesTombstone::leave)` as
     /// [`Self::TOMBSTONE`] ([`LeavesTombstone`](crate::projection::LeavesTombstone)).
     fn recreated(_child: &Self::Child, _tombstone: Self::Item) -> Option<Self::Child> {
         None
@@ -215,8 +186,7 @@ impl<'a, F: Family + ?Sized> Changes<'a, F> {
         self.deleted.contains(&id)
     }
 
-    /// Returns a count of the parent after the changes; `is_counted` selects the children of this
-    /// count.
+    /// Returns a count of the parent after the changes of the children that `is_counted` selects.
     pub fn count(&self, before: u64, is_counted: impl Fn(&F::ChildId) -> bool) -> u64 {
         let created = self.created().filter(|child| is_counted(&F::child_id(child))).count();
         let deleted = self.deleted.iter().filter(|id| is_counted(id)).count();
@@ -283,7 +253,6 @@ impl<F: Family> CountedChildren<F> {
         Self { container, groups }
     }
 
-    /// Reads a parent: one point read.
     pub(crate) async fn parent(&self, key: &F::Key) -> ReadResult<F::Parent> {
         let key = key.as_ref();
         let stored = self.container.read::<F::Item>(key, key).await?;
@@ -320,8 +289,6 @@ impl<F: Family> CountedChildren<F> {
         }
     }
 
-    /// Deletes a child and counts it off. A tombstone takes the place of a child that the command has read,
-    /// under its ETag.
     pub(crate) async fn delete(
         &self,
         key: &F::Key,
@@ -332,8 +299,7 @@ impl<F: Family> CountedChildren<F> {
         self.carry_out(key, Change::Delete(id, tombstone), request).await
     }
 
-    /// Edits the parent in its turn among the creations and deletions of its children, with which it does
-    /// not compete. Returns the parent as edited, now or by an earlier attempt; `None` if there is none.
+    /// Edits the parent in its turn among its children. Returns it as edited, now or before; `None` if there is none.
     pub async fn edit(
         &self,
         key: &F::Key,

@@ -23,8 +23,6 @@ pub(super) enum ChildWrite<I> {
 pub(super) struct Operation<F: Family> {
     pub(super) change: Change<F>,
     pub(super) command: CommandId,
-    /// The ETag since which the deleted or edited item, or the tombstone under a created child, must not
-    /// have changed.
     pub(super) if_match: Option<ETag>,
     pub(super) parent_read: Option<ParentState<F>>,
     pub(super) on_latest: bool,
@@ -73,8 +71,7 @@ impl<F: Family> Operation<F> {
         matches!(self.change, Change::Delete(..))
     }
 
-    /// Returns true if the parent has to remember the command, since nothing else shows that it was
-    /// carried out. An edit without a condition may be carried out twice.
+    /// Nothing else shows that it was carried out. An edit without a condition may be carried out twice.
     pub(super) fn is_remembered(&self) -> bool {
         match self.change {
             Change::Create(_) => false,
@@ -89,8 +86,6 @@ impl<F: Family> Operation<F> {
             || self.if_match.as_ref().is_some_and(|etag| *etag != parent.etag)
     }
 
-    /// Returns true if `reason` means that the child exists (create), or that the child or the tombstone is
-    /// missing or has changed (delete, re-create).
     pub(super) fn is_refused_by(&self, reason: Reason) -> bool {
         match self.change {
             Change::Create(_) if self.if_match.is_none() => reason == Reason::Conflict,
@@ -101,7 +96,6 @@ impl<F: Family> Operation<F> {
         }
     }
 
-    /// Lets a child that is created take the place of its tombstone, if that is what was found.
     pub(super) fn replace_tombstone(&mut self, found: &Stored<F::Item>) {
         if let Change::Create(child) = &mut self.change
             && !F::is_created_once(&F::child_id(child))
@@ -112,8 +106,7 @@ impl<F: Family> Operation<F> {
         }
     }
 
-    /// Returns the outcome, from the item with the id of its child, and from the store's refusal if this
-    /// operation caused it; `None` if the operation can be sent again.
+    /// Returns `None` if the operation can be sent again. `refused` is the store's refusal that it has caused.
     pub(super) fn outcome_after_lookup(
         &self,
         found: Option<&Stored<F::Item>>,
@@ -147,8 +140,6 @@ impl<F: Family> Operation<F> {
 
 pub(crate) type ParentState<F> = Arc<Stored<<F as Family>::Parent>>;
 
-/// The outcome of an operation: done, now or before, with the ETag of a child that was created now; or the reason
-/// for which it was not carried out. A `Deleted` child was created before, and deleted since.
 pub(crate) enum OperationOutcome<F: Family> {
     Done { child: Option<ETag>, parent: ParentState<F> },
     InTheWay(Stored<F::Item>),

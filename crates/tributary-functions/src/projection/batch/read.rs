@@ -19,16 +19,13 @@ use crate::cosmos::parse_item;
 pub struct ReadBatch<'a> {
     pub(in crate::projection) tasks: Vec<Task>,
     pub(in crate::projection) changes: Box<dyn NumberedChanges + 'a>,
-    /// The number of changes left out because a newer one came with them.
     pub(super) older: usize,
     pub(super) group: usize,
     pub(super) concurrency: usize,
 }
 
-/// The changes of a batch by their numbers. The rounds of a batch know no type of change, so that their code is
-/// compiled once, and not again for each projection.
+/// The rounds of a batch know no type of change, so that their code is compiled once.
 pub(in crate::projection) trait NumberedChanges: Send + Sync {
-    /// Returns the source of a change, and its version.
     fn source(&self, change: usize) -> Option<(String, u64)>;
 
     /// Applies a change; `again` if the instance of its command has applied it, as a rule.

@@ -1,11 +1,9 @@
 //! The rounds of a batch, and its end: decided without a store and without a clock.
 //!
-//! 1. A round attempts all open changes, in groups. A change that cannot be read stands alone.
-//! 2. A change that failed transiently is open in the next round, in groups of half the size. So a change
-//!    that is stuck is alone after a few rounds, and holds up no other.
-//! 3. A change that failed permanently is a dead letter by then, or a failure of the batch. It has no retry.
-//! 4. The batch is over when no change is open. Its caller may end it before, when the budget is spent:
-//!    then each open change is a failure.
+//! A round attempts all open changes, in groups. A change that failed transiently is open in the next round, in
+//! groups of half the size: so one that is stuck is alone after a few rounds, and holds up no other. A change
+//! that failed permanently is a dead letter by then, or a failure of the batch. The batch is over when no change
+//! is open, or when its caller ends it: then each open change is a failure.
 
 use std::mem;
 
@@ -65,7 +63,6 @@ impl Rounds {
         Self { tasks, group: group.max(1), ..Self::default() }
     }
 
-    /// Returns the groups of the next round. [`Self::end_round`] takes their outcomes.
     pub(super) fn begin_round(&mut self) -> Vec<Vec<Task>> {
         groups(mem::take(&mut self.tasks), self.group)
     }
@@ -100,8 +97,6 @@ impl Rounds {
     }
 }
 
-/// Returns the tasks in groups of at most `size`. A task that cannot be read stands alone, and spoils
-/// no group.
 fn groups(tasks: Vec<Task>, size: usize) -> Vec<Vec<Task>> {
     let (readable, unreadable): (Vec<_>, Vec<_>) =
         tasks.into_iter().partition(|task| task.change.is_ok());

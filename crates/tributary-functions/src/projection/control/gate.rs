@@ -14,7 +14,6 @@ use crate::{
 
 pub(crate) const STATE_MAX_AGE: Duration = Duration::from_secs(2);
 
-/// The interval between two log lines about the refused batches of a projection.
 const LOG_INTERVAL: Duration = Duration::from_mins(1);
 
 pub(crate) struct ProjectionGate {
@@ -37,7 +36,6 @@ impl ProjectionGate {
         Self { function, states, max_age, known: Mutex::default() }
     }
 
-    /// Returns the pause of the projection, which refuses the batch; `None`: the batch is applied.
     pub(crate) async fn refuses(&self) -> Result<Option<Pause>, StoreError> {
         let mut known = self.known.lock().await;
         let now = Instant::now();
@@ -71,18 +69,10 @@ pub struct FailureLimit {
     pub within: Duration,
 }
 
-/// Pauses a projection whose failures have reached the limit: a read, and a query of one logical partition
-/// for at most as many ids as the limit.
-///
-/// A bug may make every change fail. Without a limit all of them become dead letters, which an operator has
-/// to replay. With one, the changes behind the first failures wait in the change feed.
-///
-/// The failures are counted where all instances store them: among the dead letters of the projection, which
-/// have one item for each change. Only those after the last resume count. So a repeated delivery, a second
-/// instance or a restart changes no count. A batch under way is applied to its end: the dead letters exceed
-/// the limit by a batch for each physical partition at most. A pause that follows from a stale state is not
-/// written, since the write is under the ETag of that state: the failures are counted again since the latest
-/// resume.
+/// Pauses a projection whose failures have reached the limit: a read, and a query of one logical partition for at
+/// most as many ids as the limit. The failures since the last resume are counted among the dead letters, which have
+/// one item for each change: a repeated delivery, a second instance or a restart changes no count. A batch under way
+/// is applied to its end. The pause is written under the ETag of the state that was read.
 pub(in crate::projection) async fn pause_after_failures(
     states: &ProjectionStates,
     letters: &DeadLetters,

@@ -11,11 +11,9 @@ use crate::{
     values::{Timestamp, fresh_id},
 };
 
-/// The time for which a worker has a rebuild after each page: longer than a page of sources takes, with all
-/// retries of its changes.
+/// Longer than a page of sources takes, with all retries of its changes.
 pub(crate) const CLAIM: Duration = Duration::from_secs(90);
 
-/// The rebuild of a projection: all of its sources are applied again, and then its domain is audited.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Rebuild {
@@ -113,7 +111,6 @@ impl Rebuild {
         self.worker.as_ref().map(|worker| worker.id.as_str())
     }
 
-    /// Returns the rebuild in the hands of a worker; `None` if another one has it, or if it has ended.
     pub(crate) fn claimed(&self, worker: &str, now: Timestamp) -> Option<Self> {
         let other = self.worker_at(now).filter(|holder| holder.id != worker);
         if !self.is_under_way() || other.is_some() {
@@ -137,7 +134,6 @@ impl RebuildProgress {
         (self.read > 0 && seconds > 0.0).then(|| read / seconds)
     }
 
-    /// Returns the time until all items are read at this rate, without pauses.
     pub(crate) fn time_to_read(&self) -> Option<Duration> {
         let items = self.items?.saturating_sub(self.read);
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]

@@ -1,8 +1,6 @@
-//! The state of a projection, and its changes: pure functions.
-//!
-//! Each field is read by itself, since another version of the app may have written it in another form. A pause
-//! that cannot be read is a pause. A rebuild that cannot be read is none here, and stays for the version that
-//! can: a write of the state keeps it.
+//! The state of a projection, and its changes: pure functions. Each field is read by itself, since another
+//! version of the app may have written it in another form. A pause that cannot be read is a pause. Such a rebuild
+//! is none here, and stays for the version that can read it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
@@ -26,7 +24,6 @@ pub(crate) struct ProjectionState {
     pub rebuild: Option<Rebuild>,
 }
 
-/// Reads a field; `None` if it cannot be read.
 fn read<'a, T: DeserializeOwned, D: Deserializer<'a>>(field: D) -> Result<Option<T>, D::Error> {
     Ok(serde_json::from_value(Value::deserialize(field)?).ok())
 }
@@ -44,8 +41,7 @@ fn read_pause<'a, D: Deserializer<'a>>(field: D) -> Result<Option<Pause>, D::Err
 pub(crate) struct Pause {
     /// The time at which it began.
     pub since: Timestamp,
-    /// The user of the command, or the limit of failures; none of a request, whose function key has no name
-    /// here.
+    /// The user of the command, or the limit of failures; none of a request.
     #[schemars(example = &"ann")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
@@ -60,12 +56,10 @@ impl ProjectionState {
         Self { id: function.to_owned(), pause: None, resumed_at: None, rebuild: None }
     }
 
-    /// Returns the state with a pause; `None` if it has one.
     pub(crate) fn paused(&self, pause: Pause) -> Option<Self> {
         self.pause.is_none().then(|| Self { pause: Some(pause), ..self.clone() })
     }
 
-    /// Returns the state without a pause, as of `now`; `None` if it has none.
     pub(crate) fn resumed(&self, now: Timestamp) -> Option<Self> {
         let resumed = || Self { pause: None, resumed_at: Some(now), ..self.clone() };
         self.pause.is_some().then(resumed)

@@ -14,7 +14,6 @@ use crate::{
 /// The most states that are read at a time: an app has some tens of projections.
 const MAX_STATES: u32 = 1_000;
 
-/// The container of the states. Cloning is cheap.
 #[derive(Clone)]
 pub(crate) struct ProjectionStates(Container);
 
@@ -38,8 +37,6 @@ impl ProjectionStates {
         ))
     }
 
-    /// Reads the states of all projections that have one, by the functions' names: a query in all partitions
-    /// of a container with some tens of items.
     pub(crate) async fn all(&self) -> Result<HashMap<String, ProjectionState>, StoreError> {
         let query = Query::from("SELECT * FROM c WHERE c.id != @positions")
             .with_parameter("@positions", WaitingPositions::ID)?;
@@ -48,7 +45,6 @@ impl ProjectionStates {
         Ok(states.into_iter().map(|state| (state.id.clone(), state)).collect())
     }
 
-    /// Reads the positions of leases at which changes wait, and their ETag: one point read.
     pub(crate) async fn waiting_positions(
         &self,
     ) -> Result<(WaitingPositions, Option<ETag>), StoreError> {
@@ -62,7 +58,6 @@ impl ProjectionStates {
         })
     }
 
-    /// Writes the positions of leases at which changes wait, which have not changed since `etag`.
     pub(crate) async fn put_waiting_positions(
         &self,
         positions: &WaitingPositions,
@@ -71,7 +66,6 @@ impl ProjectionStates {
         self.0.put(&positions.id, &positions.id, positions, etag).await.map(drop)
     }
 
-    /// Writes a state that has not changed since `etag`; without one, a state of a projection that had none.
     pub(crate) async fn put(
         &self,
         state: &ProjectionState,
@@ -81,8 +75,7 @@ impl ProjectionStates {
     }
 }
 
-/// Returns no states where the account has no container for them: no operator has ever paused a projection
-/// there. So a deployment does not depend on the container.
+/// So a deployment does not depend on the container: no operator has paused a projection without it.
 fn none_without_container<T: Default>(read: Result<T, StoreError>) -> Result<T, StoreError> {
     match read {
         Err(StoreError { reason: Reason::NoContainer(_), .. }) => Ok(T::default()),
@@ -93,11 +86,8 @@ fn none_without_container<T: Default>(read: Result<T, StoreError>) -> Result<T, 
 /// The most positions in the item, which is then some 200 KB.
 const MAX_POSITIONS: usize = 1_000;
 
-/// The positions of leases at which changes wait, as the last measurements saw them.
-///
-/// A lease whose position stays while changes wait has stopped, though its owner may renew it. One look cannot
-/// tell that from a lease that moves. So the timer stores the positions at which changes wait, each with the
-/// time of the first look: an item in the container of the states. While no change waits it is not written.
+/// The positions of leases at which changes wait, each with the time of the first look: one look cannot tell a
+/// stopped lease from one that moves. While no change waits the item is not written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WaitingPositions {
     pub id: String,
@@ -127,8 +117,7 @@ impl WaitingPositions {
         (seen.continuation == lease.continuation).then_some(seen.since)
     }
 
-    /// Returns the positions after another look at the leases: those at which changes wait now. A lease of
-    /// which that is unknown stays as it was.
+    /// A lease of which it is unknown whether changes wait stays as it was.
     pub(crate) fn after<'a>(
         &self,
         leases: impl Iterator<Item = (&'a Lease, Option<bool>)>,
@@ -145,45 +134,5 @@ impl WaitingPositions {
         };
         let positions = leases.filter_map(position).take(MAX_POSITIONS).collect();
         Self { id: self.id.clone(), positions }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_unix_seconds(seconds).unwrap()
-    }
-
-    fn lease(continuation: &str) -> Lease {
-        Lease {
-            id: "a-lease".into(),
-            token: "0".into(),
-            range: None,
-            continuation: Some(continuation.into()),
-            owner: None,
-            written_at: at(0),
-        }
-    }
-
-    fn look(
-        before: &WaitingPositions,
-        (position, is_waiting): (&str, Option<bool>),
-        now: i64,
-    ) -> WaitingPositions {
-        before.after([(&lease(position), is_waiting)].into_iter(), at(now))
-    }
-
-    #[test]
-    fn a_position_is_as_old_as_the_first_look_at_it() {
-        let first = look(&WaitingPositions::default(), ("7", Some(true)), 10);
-        let second = look(&first, ("7", Some(true)), 20);
-        assert_eq!(second.since(&lease("7")), Some(at(10)));
-        assert_eq!(look(&second, ("7", None), 30), second, "an unmeasured lease stays as it was");
-        let moved = look(&second, ("9", Some(true)), 30);
-        assert_eq!((moved.since(&lease("9")), moved.since(&lease("7"))), (Some(at(30)), None));
-        assert_eq!(look(&moved, ("9", Some(false)), 40), WaitingPositions::default());
-        assert_eq!(look(&moved, ("8", None), 40), WaitingPositions::default());
     }
 }

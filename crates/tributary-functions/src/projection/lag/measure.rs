@@ -32,22 +32,18 @@ const MAX_MEASURED_TIME: Duration = Duration::from_secs(15);
 const CONCURRENT_LEASES: usize = 8;
 
 impl Projections {
-    /// Measures the lag of a projection. Fails if the leases, the physical partitions or the waiting positions
-    /// cannot be read. A lease that cannot be measured has no lag.
     pub(crate) fn lag<'a>(
         &'a self,
         projection: &'a dyn AnyProjection,
     ) -> BoxFuture<'a, Result<ProjectionLag, StoreError>> {
         Box::pin(async move {
-            let leases = self.leases().of(projection.function(), projection.sources()).await?;
-            let (waiting, _) = self.states().waiting_positions().await?;
+            let leases = self.leases.of(projection.function(), projection.sources()).await?;
+            let (waiting, _) = self.states.waiting_positions().await?;
             let mut measured = self.measure(vec![(projection, leases)], &waiting).await?;
             Ok(measured.pop().unwrap_or_default())
         })
     }
 
-    /// Measures the lag of all projections, in their order, with one query of the leases. `waiting` has the
-    /// positions at which changes waited before.
     pub(crate) fn lags<'a>(
         &'a self,
         waiting: &'a WaitingPositions,
@@ -57,7 +53,7 @@ impl Projections {
                 .all()
                 .map(|projection| (projection.function(), projection.sources().clone()))
                 .collect();
-            let leases = self.leases().of_each(&triggers).await?;
+            let leases = self.leases.of_each(&triggers).await?;
             self.measure(self.all().zip(leases).collect(), waiting).await
         })
     }
@@ -88,8 +84,7 @@ impl Projections {
     }
 }
 
-/// Measures leases until a limit is reached, and returns the lags by the ids of the leases. Each projection
-/// has its share of the limit.
+/// Each projection has its share of the limit.
 async fn measure_each(
     leases: &[(&dyn AnyProjection, Vec<RowResult<Lease>>)],
     physical: &BTreeMap<&'static str, Vec<EpkRange>>,
@@ -133,14 +128,12 @@ async fn measure_lease(
     Some((lease.id.clone(), sum?))
 }
 
-/// Measures the lag of all projections, whose states are given, and reports it as a log line and metrics for
-/// each, with a line for each lease that has stopped. The positions at which changes wait are stored for the
-/// next run.
+/// Reports the lags in the log and the metrics, and stores the positions at which changes wait for the next run.
 pub(crate) async fn measure_lag(
     projections: &Projections,
     states: &HashMap<String, ProjectionState>,
 ) -> Result<(), StoreError> {
-    let (waiting, etag) = projections.states().waiting_positions().await?;
+    let (waiting, etag) = projections.states.waiting_positions().await?;
     let lags = projections.lags(&waiting).await?;
     let now = Timestamp::now();
     let is_waiting = |lag: Lag| lag.changes > 0;
@@ -148,7 +141,7 @@ pub(crate) async fn measure_lag(
     let next =
         waiting.after(leases.map(|measured| (&measured.lease, measured.lag.map(is_waiting))), now);
     if next != waiting {
-        match projections.states().put_waiting_positions(&next, etag.as_ref()).await {
+        match projections.states.put_waiting_positions(&next, etag.as_ref()).await {
             // Another run has written its own. In an account without the container no look is kept.
             Err(error) if error.is_race() || matches!(error.reason, Reason::NoContainer(_)) => {}
             stored => stored?,

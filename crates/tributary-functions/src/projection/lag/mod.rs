@@ -1,22 +1,19 @@
-//! The lag of the projections as it is: for each lease, the changes that wait and the time of the first,
-//! whether the trigger runs or not.
+//! The lag of the projections as it is: for each lease, the changes that wait and the time of the first, whether
+//! the trigger runs or not.
 //!
-//! The method is that of the change feed estimator of the .NET SDK (`ChangeFeedEstimatorIterator`):
+//! The method is that of the change feed estimator of the .NET SDK (`ChangeFeedEstimatorIterator`). The
+//! continuation of the lease is the position behind the last acknowledged batch. The change feed is read from
+//! there, for the first change behind it. The session token of the answer has the log sequence number (LSN) of
+//! the partition's last write. Its distance from the LSN of the first change is the number of the waiting
+//! changes.
 //!
-//! 1. The continuation of the lease is the position behind the last acknowledged batch.
-//! 2. The change feed is read from there, for the first change behind it. Without one, nothing waits.
-//! 3. The session token of the answer has the log sequence number (LSN) of the partition's last write. Its
-//!    distance from the LSN of the first change is the number of the waiting changes, that change included.
+//! It is an upper bound: an item that is written twice counts twice, and a deletion after the first waiting
+//! change counts, though the feed has none of it. A batch counts until it is acknowledged. After a split, the
+//! lease of the parent has a part in each child, and the sum of the parts counts.
 //!
-//! It is an upper bound: an item that is written twice counts twice, though the trigger delivers it once, and
-//! a deletion after the first waiting change counts too, though the feed has none of it. A batch counts until
-//! it is acknowledged. After a split, the lease of the parent has a part in each child, and the sum of the parts
-//! counts. Both children have the numbers of their parent's writes: those that waited while the partition split
-//! count in each child until they are acknowledged.
-//!
-//! A measurement moves no checkpoint. It costs a query of the leases (3 request units for each physical
-//! partition of their container), a request for each monitored container, and one or two request units for
-//! each lease. The number of leases and the time have limits: a lease beyond them has no lag.
+//! A measurement moves no checkpoint. It costs a query of the leases (3 request units for each physical partition
+//! of their container), a request for each monitored container, and one or two request units for each lease. A
+//! lease beyond the limits of number and time has no lag.
 
 mod measure;
 
@@ -164,10 +161,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::{
-        cosmos::NextChange,
-        projection::leases::{Lease, STOPPED_AFTER},
-    };
+    use crate::projection::leases::{Lease, STOPPED_AFTER};
 
     const TERMS: LeaseTerms =
         LeaseTerms { expiration: Duration::from_mins(1), stopped_after: STOPPED_AFTER };
@@ -213,20 +207,5 @@ mod tests {
         assert_eq!(status(&nothing_waits), Current);
         let unmeasured = MeasuredLease { lag: None, ..nothing_waits };
         assert_eq!(status(&unmeasured), Unmeasured);
-    }
-
-    fn lag(last_lsn: u64, next: Option<(u64, i64)>) -> Lag {
-        let next = next.map(|(lsn, age)| NextChange { lsn, written_at: ago(age) });
-        Lag::from(&FeedHead { partition: "0".into(), last_lsn, next })
-    }
-
-    #[test]
-    fn the_lag_is_the_distance_from_the_first_waiting_change_to_the_last_write() {
-        assert_eq!(lag(120, None), Lag::default(), "deletes raise the LSN and bring no change");
-        assert_eq!(lag(120, Some((120, 5))).changes, 1);
-        let behind = lag(120, Some((111, 4)));
-        assert_eq!((behind.changes, behind.seconds(ago(0)), behind.seconds(ago(7))), (10, 4, 0));
-        assert_eq!(lag(0, Some((7, 5))).changes, 1, "a replica that is behind");
-        assert_eq!(lag(u64::MAX, Some((0, 5))).changes, u64::MAX);
     }
 }

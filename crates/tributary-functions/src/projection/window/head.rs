@@ -1,8 +1,6 @@
-//! The head of a window, and the other items of its logical partition.
-//!
-//! One item, the head, lists the members, and alone decides the membership. Each change of the membership
-//! replaces the head under its ETag, in the same transaction that writes or deletes the copies. So all
-//! changes of the membership form one sequence.
+//! The head of a window, and the other items of its logical partition. The head lists the members, and alone
+//! decides the membership: each change replaces it under its ETag, in the same transaction that writes or deletes
+//! the copies.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +12,8 @@ pub struct WindowHead {
     id: String,
     /// The members, newest first; at most as many as the capacity of the window.
     members: Vec<Member>,
-    /// True if the window has to be refilled from the sources: a member of the full window was deleted, and
-    /// the head does not know the next sources. While this is false, the members are exactly the newest of
-    /// all sources whose creation was delivered. While it is true, only the refill admits sources.
+    /// True if the window has to be refilled from the sources: a member of the full window was deleted. While this is
+    /// false, the members are exactly the newest of all sources whose creation was delivered.
     pub refill: bool,
 }
 
@@ -49,8 +46,7 @@ impl WindowHead {
         self.members.iter().any(|member| member.id == id)
     }
 
-    /// Returns true if a source is a member under this date. A source that was deleted and created again has
-    /// a new date, so it is not the same member.
+    /// A source that was deleted and created again has a new date, so it is not the same member.
     pub(crate) fn holds(&self, member: &Member) -> bool {
         self.members.contains(member)
     }
@@ -59,8 +55,7 @@ impl WindowHead {
         self.members.len() >= capacity
     }
 
-    /// Returns true if a source that is not a member belongs into the window. While a refill is due, none
-    /// does: a late older version of a source could be admitted although the newest one was not.
+    /// None while a refill is due: a late older version of a source could be admitted.
     pub(crate) fn admits(&self, member: &Member, capacity: usize) -> bool {
         !self.holds(member)
             && !self.refill
@@ -68,8 +63,7 @@ impl WindowHead {
                 || self.members.last().is_some_and(|oldest| member > oldest))
     }
 
-    /// Returns the head with a source, which replaces an earlier one with its id. The oldest member beyond
-    /// the capacity is evicted.
+    /// Returns the head with a source in the place of an earlier one with its id, without members beyond `capacity`.
     pub fn admit(&self, member: Member, capacity: usize) -> Self {
         let mut members = self.members.clone();
         members.retain(|known| known.id != member.id);
@@ -92,8 +86,7 @@ impl WindowHead {
     }
 }
 
-/// An item of a window as it is stored: a copy, a `WindowTombstone` or the [`WindowHead`], with the
-/// partition key.
+/// An item of a window as it is stored: a copy, a `WindowTombstone` or the [`WindowHead`], with the partition key.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WindowItem<T> {
     r#type: String,

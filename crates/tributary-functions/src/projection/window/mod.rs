@@ -1,19 +1,19 @@
-//! A window of the newest: the newest N items of a container, as copies in one logical partition of
-//! another container, so that one query reads them.
+//! A window of the newest: the newest N items of a container, as copies in one logical partition of another
+//! container, so that one query reads them.
 //!
 //! # How a domain uses it
 //!
 //! 1. Every write of a source that a copy shows raises its version; a deleted one leaves a
 //!    [tombstone](crate::engines::tombstone).
-//! 2. A source has a creation date that never changes. A source that is created over the tombstone of another
-//!    has the later date.
-//! 3. A container for the copies, with the partition key `/type`, a time to live of -1 (only items
-//!    that say so expire), and an index of `creationDate` and `id`, both descending. Queries of
-//!    readers leave out items without a `creationDate`: the head and tombstones.
+//! 2. A source has a creation date that never changes. A source that is created over the tombstone of another has
+//!    the later date.
+//! 3. A container for the copies, with the partition key `/type`, a time to live of -1 (only items that say so
+//!    expire), and an index of `creationDate` and `id`, both descending. Queries of readers leave out items
+//!    without a `creationDate`: the head and tombstones.
 //! 4. A type implements [`Window`]: [`Window::copy`] is the definition.
 //! 5. [`WindowProjection`] of it, with the containers, is a line among the projections of the domain.
-//! 6. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`). The audit checks and repairs
-//!    it from the same definition (`WindowChecks` in `src/audit/`).
+//! 6. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`). The audit checks and repairs it
+//!    from the same definition (`WindowChecks` in `src/audit/`).
 //!
 //! | item of the logical partition | content |
 //! | --- | --- |
@@ -23,31 +23,28 @@
 //!
 //! # Why the window ends right
 //!
-//! The rules of [`crate::projection`] keep a copy up to date as long as it exists. Copies of a window come and
-//! go with the membership, so four more rules hold.
+//! The rules of [`crate::projection`] keep a copy up to date as long as it exists. Copies of a window come and go
+//! with the membership, so four more rules hold.
 //!
-//! 1. *The membership changes only with the head*, under the head's ETag, in one transaction with
-//!    the copies. All changes of the membership form one sequence.
+//! 1. *The membership changes only with the head*, under the head's ETag, in one transaction with the copies.
 //! 2. *While a refill is due, only the refill admits sources* (`refill.rs`). Otherwise a source outside of the
-//!    full window is admitted only if it is newer than a member: a gap in the full window and the flag of a
-//!    due refill are written together.
-//! 3. *The head is read in its latest committed state.* A change of a source that the head does not
-//!    hold and does not admit is acknowledged without any write, so no ETag would catch a stale
-//!    head: an older head may lack a member that a refill has admitted in an older version.
+//!    full window is admitted only if it is newer than a member. A gap in the full window and the flag of a due
+//!    refill are written together.
+//! 3. *The head is read in its latest committed state.* A change of a source that the head does not hold and does
+//!    not admit is acknowledged without a write, so no ETag would catch a stale head, which may lack a member
+//!    that a refill has admitted in an older version.
 //! 4. *A tombstone is written for every deleted source*, member or not.
 //!
-//! Take the newest version `n` of a source that is live. Its delivery finds one of three heads:
+//! The delivery of the newest version `n` of a live source finds one of three heads:
 //!
 //! - *The head holds the source*: the copy is written, or exists already. A missing copy, which an operator has
-//!   deleted, is created in one transaction with the head, so the copy of a source that is evicted meanwhile
-//!   does not come back.
+//!   deleted, is created in one transaction with the head.
 //! - *The head admits the source*: the transaction writes version `n`.
-//! - *Neither*: the source is older than N members. It is admitted only after a gap, by a refill, and
-//!   `refill.rs` admits no version older than `n` from then on. Until then, rule 2 keeps a late delivery of an
-//!   older version out.
+//! - *Neither*: the source is older than N members. Only a refill admits it after a gap, and none older than `n`
+//!   from then on. Until then, rule 2 keeps a late delivery of an older version out.
 //!
-//! The copies of a batch are read with Session consistency. A stale copy has an older ETag or is
-//! missing, so the store refuses the transaction, and the batch reads again.
+//! The copies of a batch are read with Session consistency. A stale copy has an older ETag or is missing, so the
+//! store refuses the transaction, and the batch reads again.
 
 mod head;
 mod plan;
@@ -87,8 +84,7 @@ pub trait Window: Send + Sync + 'static {
     type Change: ChangeFeedItem;
     /// A source that exists.
     type Source;
-    /// The copy of a source, without the partition key. It has the source's name ([`Origin::name`](super::Origin::name))
-    /// as `id`, its `version` and its `creationDate`.
+    /// The copy of a source, with [`Origin::name`](super::Origin::name) as `id`, `version` and `creationDate`.
     type Copy: Serialize + DeserializeOwned + Send + Sync;
 
     /// Returns the source, unless the change is a tombstone.
@@ -105,8 +101,7 @@ pub trait Window: Send + Sync + 'static {
         change.may_be_rewritten()
     }
 
-    /// Returns the query of at most so many of the newest sources, in any order among those of one
-    /// millisecond.
+    /// Returns the query of at most so many of the newest sources, in any order within a millisecond.
     fn newest(at_most: u32) -> Result<Query, StoreError> {
         let query = format!(
             "SELECT TOP @capacity * FROM c WHERE c.type = '{}' ORDER BY c.creationDate DESC",
@@ -127,12 +122,9 @@ pub trait Window: Send + Sync + 'static {
     }
 }
 
-/// The projection that updates a window from its sources.
-///
-/// The changes of a batch are decided together and written in one transaction, so a batch of new sources
-/// writes the head once. The transaction that removes a member of the full window makes a refill due in the
-/// head, and the next delivery that reads this head refills the window. So a crash between the two loses
-/// nothing.
+/// The projection that updates a window from its sources. The changes of a batch are written in one transaction. That
+/// which removes a member of the full window makes a refill due in the head, and the next delivery that reads this
+/// head refills the window. So a crash between the two loses nothing.
 pub struct WindowProjection<W> {
     pub(crate) sources: Container,
     pub(crate) window: Container,
@@ -149,8 +141,7 @@ impl<W: Window> Projection for WindowProjection<W> {
     const FUNCTION: &'static str = W::FUNCTION;
     /// Changes of the membership would only lose races against each other.
     const CONCURRENCY: usize = 1;
-    /// Each source is written, and may evict another one. With the head, these are 99 of the 100 operations of a
-    /// transaction.
+    /// Each source may evict another one. With the head, these are 99 of the 100 operations of a transaction.
     const GROUP: usize = 49;
     type Change = W::Change;
 
@@ -186,14 +177,11 @@ impl<W: Window> Projection for WindowProjection<W> {
 }
 
 impl<W: Window> WindowProjection<W> {
-    /// Creates the projection from a container of sources, whose change feed it reads, to that of the
-    /// window.
+    /// Creates the projection from a container of sources, whose change feed it reads, to that of the window.
     pub fn new(sources: &Container, window: &Container) -> Self {
         Self { sources: sources.clone(), window: window.clone(), definition: PhantomData }
     }
 
-    /// Returns the state of a change's source; `None` if the change is of no source, or the source does not
-    /// exist any more.
     async fn state(
         &self,
         change: &W::Change,
@@ -202,9 +190,7 @@ impl<W: Window> WindowProjection<W> {
         Ok(change.and_then(SourceState::from_change::<W>))
     }
 
-    /// Updates the window from at most [`Self::GROUP`] sources. Reads the head and, if any of the sources may
-    /// have to be written, their copies, and writes all differences in one transaction. Returns the new head,
-    /// and the effect of each source.
+    /// Reads the head and, if any of the sources may have to be written, their copies.
     async fn update(
         &self,
         states: &[SourceState<W::Change>],
@@ -220,11 +206,8 @@ impl<W: Window> WindowProjection<W> {
         Ok((head, plan.effects))
     }
 
-    /// Carries out a plan in one transaction, and returns the new head.
-    ///
-    /// A copy to be deleted may be missing already, since an operator has deleted it. The store names that
-    /// operation, and the transaction is sent again without it. So these copies, which nearly always exist,
-    /// are not read first. The head is in the transaction, so no other instance creates the copy in between.
+    /// A copy to be deleted may be missing, since an operator has deleted it. The store names that operation, and the
+    /// transaction is sent again without it. The head is in it, so no other instance creates the copy in between.
     async fn carry_out(
         &self,
         head: &ReadHead,
@@ -304,8 +287,6 @@ impl<W: Window> WindowProjection<W> {
     }
 }
 
-/// Adds the copy or the tombstone of a source to a transaction, which fails if the item under this id has
-/// changed since it was read.
 pub(crate) fn write<W: Window>(
     transaction: Transaction,
     state: &SourceState<W::Change>,

@@ -2,30 +2,27 @@
 //!
 //! # Why a refill admits no version older than one that was acknowledged
 //!
-//! A refill reads the head `h`, then queries the newest sources in their latest committed state, and
-//! writes under the ETag of `h`. Take a source that it admits in version `v`, and a newer version
-//! `w` of that source.
+//! A refill reads the head `h`, then queries the newest sources in their latest committed state, and writes under
+//! the ETag of `h`. Take a source that it admits in version `v`, and a newer version `w` of that source.
 //!
 //! 1. *`w` was committed before the query.* Then the query returns `w` or a newer version.
-//! 2. *`w` was committed after the query.* Then the delivery of `w` reads the head after `h` was
-//!    read. If it finds a later head, the store refuses the refill, which begins again. If it finds
-//!    `h`, a refill is due, and it acknowledges `w` only after a refill of its own under the ETag of
-//!    `h`. The store refuses the later one of the two. If that is this refill, it begins again. If it
-//!    is the delivery of `w`, that begins again, finds the source among the members, and writes `w`.
+//! 2. *`w` was committed after the query.* Then the delivery of `w` reads the head after `h` was read. If it
+//!    finds a later head, the store refuses the refill, which begins again. If it finds `h`, a refill is due, and
+//!    it acknowledges `w` only after a refill of its own under the ETag of `h`. The store refuses the later one
+//!    of the two. If that is the delivery of `w`, it begins again, finds the source among the members, and writes
+//!    `w`.
 //! 3. *`w` is a tombstone.* It is written to the window without the head. This refill reads the slot of the
-//!    source after the query. It finds the tombstone and leaves the source out. Or it creates a copy under an
-//!    id that has the tombstone by then, and the store refuses that.
+//!    source after the query, finds the tombstone and leaves the source out. Or it creates a copy under an id
+//!    that has the tombstone by then, and the store refuses that.
 //!
-//! The transactions of one refill follow each other without a gap: each is written under the ETag
-//! that the one before has returned, and only the last one clears the flag of the due refill. So the argument
-//! holds for each of them.
+//! Each transaction of one refill is written under the ETag that the one before has returned, and only the last
+//! one clears the flag of the due refill. So the argument holds for each of them.
 //!
 //! # Why a bad source keeps no other out
 //!
 //! An unreadable source is left out of the newest, and the next older one is admitted instead. A source is
 //! *barred* for this refill, with the same effect, if the store refuses its copy, or if its slot has an
-//! unreadable item. Its own change becomes a dead letter. When that is replayed, the source is newer than the
-//! oldest member, and is admitted.
+//! unreadable item. Its own change becomes a dead letter, whose replay admits it.
 
 use std::{
     cmp::Reverse,
@@ -52,8 +49,6 @@ impl<W: Window> WindowProjection<W> {
         self.refill_if_noted(head).await
     }
 
-    /// Refills the window with the newest sources if a refill is due in `head`, and clears the flag. Fails
-    /// with a lost race if sources are deleted all the time meanwhile.
     pub(super) async fn refill_if_noted(&self, mut head: ReadHead) -> Result<(), StoreError> {
         let mut barred = HashSet::new();
         let mut errors = NotedErrors::default();
@@ -104,9 +99,7 @@ impl<W: Window> WindowProjection<W> {
         errors.into_result().and(Err(StoreError::race(false)))
     }
 
-    /// Admits sources under the head as it was read. The last ones clear the flag of the due refill if the
-    /// window is full then, or if there are no other sources. Otherwise one of them was deleted meanwhile, and
-    /// another round finds the next one.
+    /// The last ones clear the flag of the due refill if the window is full then, or if there are no other sources.
     async fn admit(
         &self,
         head: &ReadHead,
@@ -123,12 +116,8 @@ impl<W: Window> WindowProjection<W> {
 
 const MAX_ROWS_PER_SOURCE: u32 = 4;
 
-/// Returns `wanted` of the newest sources, or all if there are fewer: two queries in all partitions. Rows that
-/// are unreadable, or for which `read` returns `None`, are left out, and as many more are queried.
-///
-/// A window is sorted by date and id. The sources have no index of both over all partitions: it would make
-/// each of their writes dearer, and sources of one millisecond are rare. So a second query asks for the
-/// sources of the oldest millisecond.
+/// The sources have no index of date and id over all partitions, and those of one millisecond are rare: a second
+/// query asks for those of the oldest millisecond. Rows that are left out are replaced by as many more.
 pub(crate) async fn newest<W: Window, D: DeserializeOwned + 'static, T>(
     sources: &Container,
     wanted: u32,
@@ -155,7 +144,6 @@ pub(crate) async fn newest<W: Window, D: DeserializeOwned + 'static, T>(
     Ok(newest)
 }
 
-/// Returns the sources, and the number of rows that are left out.
 async fn found<D: DeserializeOwned + 'static, T>(
     sources: &Container,
     query: Query,

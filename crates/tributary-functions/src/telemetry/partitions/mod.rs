@@ -17,7 +17,7 @@ use std::{
     borrow::Cow,
     collections::BTreeMap,
     mem,
-    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Mutex, OnceLock},
     time::{Duration, Instant},
 };
 
@@ -27,6 +27,7 @@ use twox_hash::XxHash64;
 pub(super) use self::counts::PartitionSummary;
 use self::counts::{ContainerCounts, HotPartition};
 use super::{Cost, metrics, recent};
+use crate::cosmos::lock;
 
 const COUNT_WINDOW: Duration = Duration::from_mins(1);
 
@@ -36,9 +37,8 @@ const MAX_PLAIN_KEY_BYTES: usize = 100;
 /// The names of logical partitions in log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum PartitionNames {
-    /// A hash of the key, the same in all instances and versions: XXH64 with the seed 0, of its UTF-8, as 16
-    /// hexadecimal digits. A reader of the container can find the key, and so can a reader that knows all
-    /// possible keys.
+    /// A hash of the key, the same in all instances: XXH64 of its UTF-8 as 16 hexadecimal digits. A reader of the
+    /// container, or one that knows all possible keys, can find the key.
     #[default]
     Hashed,
     /// The key itself; the hash of a key of more than 100 bytes.
@@ -47,8 +47,6 @@ pub(crate) enum PartitionNames {
     Off,
 }
 
-/// Notes a use of a logical partition, or of several by a query, for the record of the current work, and counts it,
-/// if [`start`](super::start) was called and the setting is not [`PartitionNames::Off`].
 pub(crate) fn note_use(
     container: &'static str,
     partition: Option<&str>,
@@ -84,7 +82,6 @@ struct PartitionCounter {
     window: Mutex<CountWindow>,
 }
 
-/// The counts of one period. A count under the lock takes less than a microsecond, and waits for nothing.
 #[derive(Default)]
 struct CountWindow {
     began: Option<Instant>,
@@ -96,7 +93,6 @@ impl PartitionCounter {
         Self { names, window: Mutex::default() }
     }
 
-    /// Counts a use. Returns true for the first one of a window.
     fn record(
         &self,
         container: &'static str,
@@ -105,7 +101,7 @@ impl PartitionCounter {
         cost: Cost,
     ) -> bool {
         let name = partition.map(|key| self.names.name(key));
-        let mut window = self.window();
+        let mut window = lock(&self.window);
         let counts = match window.containers.get_mut(container) {
             Some(counts) => counts,
             None => match ContainerCounts::new() {
@@ -120,16 +116,11 @@ impl PartitionCounter {
     }
 
     fn report(&self) {
-        let CountWindow { began, containers } = mem::take(&mut *self.window());
+        let CountWindow { began, containers } = mem::take(&mut *lock(&self.window));
         let window = began.map_or(Duration::ZERO, |began| began.elapsed());
         for (container, counts) in containers {
             report(container, window, &counts.summary());
         }
-    }
-
-    fn window(&self) -> MutexGuard<'_, CountWindow> {
-        // After a panic, the counts are still good enough.
-        self.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -179,20 +170,5 @@ mod tests {
         assert_eq!(PartitionNames::Hashed.name(""), "ef46db3751d8e999");
         assert_eq!(PartitionNames::Plain.name("ann"), "ann");
         assert_eq!(PartitionNames::Plain.name(&"a".repeat(101)).len(), 16);
-    }
-
-    #[test]
-    fn each_window_has_one_first_use_and_ends_with_its_line() {
-        let partitions = PartitionCounter::new(PartitionNames::Plain);
-        let firsts = |partitions: &PartitionCounter| {
-            let cost = Cost { request_units: 1.0, requests: 1, throttled: 0 };
-            [Some("ann"), None].map(|partition| partitions.record("rooms", partition, true, cost))
-        };
-        assert_eq!(firsts(&partitions), [true, false]);
-        let summary = partitions.window().containers["rooms"].summary();
-        assert_eq!((summary.queries, summary.cross_partition_queries), (2, 1));
-        partitions.report();
-        assert!(partitions.window().containers.is_empty());
-        assert_eq!(firsts(&partitions), [true, false]);
     }
 }

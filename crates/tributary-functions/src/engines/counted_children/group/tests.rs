@@ -571,32 +571,6 @@ proptest! {
             }
         }
     }
-
-    /// No other writer is in the way: then no operation costs a request of its own, and of those that
-    /// exclude each other the first is carried out.
-    #[test]
-    fn a_group_alone_reads_and_writes_once(asked in operations()) {
-        let mut asked = asked;
-        asked.retain(|asked| !matches!(asked, Asked::Delete(_)));
-        if asked.is_empty() {
-            asked.push(Asked::Edit);
-        }
-        let is_exclusive =
-            |asked: &Asked| matches!(asked, Asked::Create(id) if EXCLUSIVE.contains(&id.as_str()));
-        let first = asked.iter().position(is_exclusive);
-        let is_refused = asked.iter().map(is_exclusive).enumerate();
-        let is_refused: Vec<_> = is_refused.map(|(n, is)| is && Some(n) != first).collect();
-        let mut store = store(&[], IDS.len());
-        let mut group = group(asked, false, &store);
-        prop_assert_eq!(run(&mut group, None, &mut store, &[]), 2);
-        for (outcome, is_refused) in group.outcomes().into_iter().zip(is_refused) {
-            match outcome {
-                Ok(OperationOutcome::Done { .. }) => prop_assert!(!is_refused),
-                Ok(OperationOutcome::Refused(_)) => prop_assert!(is_refused),
-                _ => prop_assert!(false, "an outcome of another operation"),
-            }
-        }
-    }
 }
 
 /// The room as a stale replica shows it still has the booking.
@@ -625,34 +599,6 @@ fn a_delete_frees_the_place_in_its_own_transaction_and_for_an_instance_that_is_b
         let mut behind = group(vec![create()], false, &store);
         assert_eq!(run(&mut behind, remembered, &mut store, &[StoreFault::Stale]), requests);
         assert!(behind.outcomes().iter().all(is_done));
-    }
-}
-
-#[test]
-fn a_toggled_child_takes_the_place_of_its_tombstone_in_the_version_after_it() {
-    use OperationOutcome::{Done, InTheWay};
-    let other_books = |id: &str| StoreFault::OtherBooks(id.to_owned());
-    let other_cancels = |id: &str| StoreFault::OtherCancels(id.to_owned());
-    let toggled = ["a", "once-a"].map(|id| [other_books(id), other_cancels(id)]);
-    // Another writer comes between the look at the tombstones and the transaction.
-    for fault in [StoreFault::Nothing, other_books("a"), StoreFault::TombstonesExpire] {
-        let mut store = store(toggled.as_flattened(), IDS.len());
-        let asked = ["a", "once-a"].map(|id| Asked::Create(id.to_owned()));
-        let mut group = group(asked.to_vec(), false, &store);
-        let faults =
-            [vec![StoreFault::Nothing; 4], vec![fault.clone()], vec![StoreFault::Nothing; 9]];
-        let requests = run(&mut group, None, &mut store, &faults.concat());
-        match (&group.outcomes()[..], fault) {
-            // The parent and the transaction; the latest parent, the items and the transaction of the first.
-            ([Ok(Done { .. }), Ok(InTheWay(_))], StoreFault::Nothing) => assert_eq!(requests, 5),
-            ([Ok(InTheWay(other)), _], StoreFault::OtherBooks(_)) => {
-                assert!(matches!(other.item, Item::Booking(_)));
-            }
-            ([Err(error), _], StoreFault::TombstonesExpire) => assert!(error.is_race()),
-            (_, fault) => panic!("another outcome: {fault:?}"),
-        }
-        let version = store.now().bookings.get("a").map(|(booking, _)| booking.version);
-        assert!(version.is_none_or(|version| version == 3));
     }
 }
 

@@ -68,33 +68,4 @@ proptest! {
         let BatchOutcomes { done, failures: failed } = rounds.end();
         prop_assert_eq!((done.len(), failed.len()), (failures.len() - stuck, stuck));
     }
-
-    #[test]
-    fn each_change_is_done_or_failed_once(
-        outcomes in prop::collection::vec(0..3_u8, 0..40),
-        group in 1..10_usize,
-    ) {
-        let tasks = (0..outcomes.len()).map(|n| task(n, true)).collect();
-        let mut rounds = Rounds::new(tasks, group);
-        let mut attempts = vec![0; outcomes.len()];
-        for _ in 0..3 {
-            let attempted = rounds.begin_round().into_iter().flatten().map(|task| {
-                attempts[number(&task)] += 1;
-                let result = match outcomes[number(&task)] {
-                    0 => Ok(ChangeOutcome::DeadLetter),
-                    1 => Err(FailedAttempt { reason: Reason::Unexpected, is_retryable: false }),
-                    _ => Err(FailedAttempt { reason: Reason::Unavailable, is_retryable: true }),
-                };
-                (task, result)
-            });
-            let attempted = attempted.collect();
-            rounds.end_round(attempted);
-        }
-        for (outcome, attempts) in outcomes.iter().zip(attempts) {
-            prop_assert_eq!(attempts, if *outcome == 2 { 3 } else { 1 });
-        }
-        let BatchOutcomes { done, failures } = rounds.end();
-        prop_assert_eq!(done.len() + failures.len(), outcomes.len());
-        prop_assert!(done.iter().all(|outcome| *outcome == ChangeOutcome::DeadLetter));
-    }
 }
