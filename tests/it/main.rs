@@ -31,7 +31,6 @@ mod audit;
 mod complete;
 mod costs;
 mod demo;
-mod estimates;
 mod functions;
 mod handler;
 mod hosted;
