@@ -1,9 +1,6 @@
 //! The handler's own process behind the stand-in for the Functions host, over TCP.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 
 use axum::{
     body::{Body, to_bytes},
@@ -13,12 +10,7 @@ use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::TokioExecutor,
 };
-use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-    time::timeout,
-};
+use serde_json::Value;
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
     host::{Console, FunctionApp, Host, HostOptions, Settings},
@@ -36,29 +28,11 @@ pub(crate) struct Hosted {
 }
 
 impl Hosted {
-    pub(crate) async fn blog() -> Self {
-        let hosted = Self::start().await;
-        for (path, body) in [
-            ("/api/users/ann", json!({"username": "Ann"})),
-            ("/api/users/bob", json!({"username": "Bob"})),
-            ("/api/posts/p1", json!({"userId": "ann", "title": "A title", "content": "A content"})),
-        ] {
-            hosted.put(path, &body).await.expect(201);
-        }
-        hosted
-    }
-
-    /// The app without data; its handler logs warnings and errors only.
-    pub(crate) async fn start() -> Self {
-        Self::with(&[]).await
-    }
-
-    /// The app without data, with these settings.
+    /// The app without data, with these settings; its handler logs warnings and errors only.
     pub(crate) async fn with(more: &[(&str, &str)]) -> Self {
         // The deployment turns the home page off, too.
         let settings = [("RUST_LOG", "warn"), ("AzureWebJobsDisableHomepage", "true")];
-        let options = HostOptions::new(folder());
-        Self::of(root(), &[&settings, more].concat(), options).await
+        Self::of(root(), &[&settings, more].concat(), HostOptions::new(folder())).await
     }
 
     /// The app in a folder.
@@ -97,51 +71,25 @@ impl Hosted {
         headers: &[(&str, &str)],
         body: Value,
     ) -> Answer {
-        let mut request = Request::builder().method(method).uri(path);
+        let url = format!("{}{path}", self.host.url());
+        let mut request = Request::builder().method(method).uri(url);
         for (name, value) in headers.iter().chain(&[("content-type", "application/json")]) {
             request = request.header(*name, *value);
         }
         let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
-        self.send(request.body(body).unwrap()).await.unwrap()
-    }
-
-    /// Sends a request; `None` when its client cannot.
-    pub(crate) async fn send(&self, mut request: Request<Body>) -> Option<Answer> {
-        let url = format!("{}{}", self.host.url(), request.uri());
-        *request.uri_mut() = url.parse().ok()?;
-        let (parts, body) = self.client.request(request).await.ok()?.map(Body::new).into_parts();
+        let answer = self.client.request(request.body(body).unwrap()).await.unwrap();
+        let (parts, body) = answer.map(Body::new).into_parts();
         let body = to_bytes(body, usize::MAX).await.unwrap();
         let text = String::from_utf8(body.to_vec()).unwrap();
-        Some(Answer { status: parts.status, headers: parts.headers, text })
-    }
-
-    /// Sends the head of a request, waits whether an answer comes too early, and then sends the
-    /// body. Gives the text of the answer.
-    pub(crate) async fn send_slowly(&self, head: &str, body: &[u8]) -> String {
-        let address = self.host.url().trim_start_matches("http://");
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        let head = format!(
-            "{head}\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
-            body.len()
-        );
-        let (first, rest) = body.split_at(body.len() / 2);
-        stream.write_all(head.as_bytes()).await.unwrap();
-        stream.write_all(first).await.unwrap();
-        let mut answer = Vec::new();
-        let early = timeout(Duration::from_millis(50), stream.read_buf(&mut answer)).await;
-        if early.is_err() {
-            stream.write_all(rest).await.unwrap();
-        }
-        stream.read_to_end(&mut answer).await.unwrap();
-        String::from_utf8(answer).unwrap()
+        Answer { status: parts.status, headers: parts.headers, text }
     }
 }
 
-fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// The folder of the handler's executable.
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_BIN_EXE_tributary")).parent().unwrap().to_owned()
 }

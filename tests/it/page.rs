@@ -9,7 +9,7 @@ use crate::hosted::Hosted;
 
 #[tokio::test]
 async fn the_pages_and_their_files_come_through_the_host() {
-    let hosted = Hosted::start().await;
+    let hosted = Hosted::with(&[]).await;
     let page = hosted.get("/").await.expect(200);
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
     assert!(page.header("content-security-policy").starts_with("default-src 'none';"));

@@ -21,10 +21,6 @@ impl<A: AppUnderTest> World<A> {
 
 /// Runs an audit, which waits for no change feed, and returns its findings, sorted: `copy-missing ann a1` for an
 /// item `a1` of the partition `ann`.
-///
-/// # Panics
-///
-/// When the audit fails, or does not repair all of them with `repair`.
 pub async fn findings(audit: &Audit, repair: bool) -> Vec<String> {
     let mut found = Vec::new();
     let options = AuditOptions { settle: Duration::ZERO, repair };

@@ -41,10 +41,6 @@ pub struct Cost {
 }
 
 /// Sends a request to the app, and returns its answer with its store requests.
-///
-/// # Panics
-///
-/// When the answer is not a success, or is not charged as the app says in `x-ms-request-charge`.
 pub async fn cost<A: AppUnderTest>(
     world: &World<A>,
     (method, path, body): (&str, &str, Option<Value>),
@@ -98,10 +94,6 @@ pub async fn budget<A: AppUnderTest>(
 /// the background, against the table `| {of} request | …` of a document, whose path begins in
 /// [`AppUnderTest::ROOT`], and against the file `costs.json` beside it, if there is one
 /// ([`hold_costs`]). Returns the answers.
-///
-/// # Panics
-///
-/// Where [`hold_table`] does, and when an answer is not a success.
 pub async fn budget_table<A: AppUnderTest>(
     world: &World<A>,
     of: &str,
@@ -155,10 +147,6 @@ pub async fn budget_table<A: AppUnderTest>(
 /// With `UPDATE_BUDGETS=1` in the environment the table is written into the document, in place of the one
 /// with the same head. Tests that write one document run one after the other:
 /// `UPDATE_BUDGETS=1 cargo test costs -- --test-threads=1`.
-///
-/// # Panics
-///
-/// When the document has another table, or none with this head.
 pub fn hold_table(document: impl AsRef<Path>, table: &str) {
     println!("{table}");
     let path = document.as_ref();
@@ -295,18 +283,5 @@ mod tests {
             ]
         );
         assert_eq!(differences(&is, &is), [""; 0]);
-    }
-
-    #[test]
-    fn a_table_is_written_in_place_of_the_one_with_its_head() {
-        let table = |rows: &str| format!("| id | what |\n| - | - |\n{rows}");
-        let other = "| id | owner |\n| - | - |\n| A | B |\n";
-        let is = table("| A | new |\n");
-        let document = |table: &str| format!("Text.\n\n{other}\n{table}\nMore text.\n");
-        let before = document(&table("| A | old |\n| B | gone |\n"));
-        assert_eq!(with_table(&is, &before), Some(document(&is)));
-        // An author begins with the head alone.
-        assert_eq!(with_table(&is, "| id | what |\n"), Some(is.clone()));
-        assert_eq!(with_table(&is, other), None);
     }
 }

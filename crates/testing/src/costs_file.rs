@@ -34,10 +34,6 @@ pub struct MeasuredCost<'a> {
 /// functions.
 ///
 /// [`Program::costs`]: tributary_functions::program::Program::costs
-///
-/// # Panics
-///
-/// When the file has other costs, or the app has no function for a request.
 pub fn hold_costs<'a, A: AppUnderTest>(
     document: &str,
     costs: impl IntoIterator<Item = MeasuredCost<'a>>,

@@ -21,10 +21,6 @@ pub(crate) fn reading_latest() -> QueryOptions {
 /// Poisoned and stale stores.
 impl<A: AppUnderTest> World<A> {
     /// Returns an item in its latest committed state; [`Value::Null`] where there is none.
-    ///
-    /// # Panics
-    ///
-    /// When items of several partitions have this id.
     pub async fn item(&self, container: &str, id: &str) -> Value {
         let query = Query::from("SELECT * FROM c WHERE c.id = @id").with_parameter("@id", id);
         let client = self.container(container).await;
@@ -43,10 +39,6 @@ impl<A: AppUnderTest> World<A> {
     }
 
     /// Writes an item past the app, over the one that has its partition key and id.
-    ///
-    /// # Panics
-    ///
-    /// When the item has no id, or not the property that is the partition key of the container.
     pub async fn write_item(&self, container: &str, item: &Value) {
         let partition = self.partition_of(container, item).await;
         let id = item["id"].as_str().unwrap_or_else(|| panic!("an item needs an id: {item}"));
@@ -55,10 +47,6 @@ impl<A: AppUnderTest> World<A> {
     }
 
     /// Changes properties of an item past the app. Returns the item as it was.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such item.
     pub async fn change_item(&self, container: &str, id: &str, properties: &Value) -> Value {
         let item = self.existing(container, id, "id").await;
         let mut changed = item.clone();
@@ -68,10 +56,6 @@ impl<A: AppUnderTest> World<A> {
     }
 
     /// Deletes an item past the app.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such item.
     pub async fn delete_item(&self, container: &str, partition: &str, id: &str) {
         let container = self.container(container).await;
         container.delete_item(partition.to_owned(), id, None).await.unwrap();
@@ -96,10 +80,6 @@ impl<A: AppUnderTest> World<A> {
     ///
     /// The story then holds the app to its promise: lists leave such an item out, and a projection stores a
     /// dead letter and applies the changes behind it.
-    ///
-    /// # Panics
-    ///
-    /// When there is no such item, or it has no such property.
     pub async fn make_unreadable(&self, container: &str, id: &str, property: &str) -> Value {
         self.existing(container, id, property).await;
         self.change_item(container, id, &json!({property: {"of": "another program"}})).await

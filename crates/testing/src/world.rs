@@ -32,7 +32,8 @@ use tributary_functions::{
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, StoreRequest},
     host::{
-        Console, FeedOptions, FeedPump, FunctionApp, Invoker, RouterInvoker, Settings,
+        Console, FeedOptions, FeedPump, FunctionApp, FunctionTrigger, Invoker, RouterInvoker,
+        Settings,
         wire::{self, Attempt},
     },
 };
@@ -399,15 +400,33 @@ impl<A: AppUnderTest> World<A> {
             console: Console::kept(),
             ..FeedOptions::default()
         });
+        let triggers = self.functions.functions().iter().map(|function| &function.trigger);
+        let containers = triggers.filter_map(|trigger| match trigger {
+            FunctionTrigger::Cosmos(trigger) => Some(trigger.container.as_str()),
+            _ => None,
+        });
+        let mut feeds: Vec<_> = containers.zip(pumps).map(|feed| (feed, None)).collect();
         loop {
             let mut delivered = 0;
-            for pump in &pumps {
+            for ((container, pump), drained) in &mut feeds {
+                // Nothing has been written since.
+                if drained.is_some_and(|n_before| !self.may_be_written(container, n_before)) {
+                    continue;
+                }
+                *drained = Some(self.endpoint.request_count());
                 delivered += Box::pin(pump.drain()).await.unwrap();
             }
             if delivered == 0 {
                 return;
             }
         }
+    }
+
+    /// Returns true unless the container had only reads since a number of requests.
+    fn may_be_written(&self, container: &str, n_before: usize) -> bool {
+        let requests = self.endpoint.requests_since(n_before);
+        let is_kept = requests.len() == self.endpoint.request_count() - n_before;
+        !is_kept || requests.iter().any(|it| it.container == container && it.kind.writes())
     }
 
     /// Returns a pump for each trigger.

@@ -25,7 +25,6 @@ pub async fn get_user(
     Ok(found(&conditions, &user.item.public, &user.etag))
 }
 
-/// The list of a user's posts in short form.
 const POST_LIST: ChildList = ChildList {
     key: "userId",
     parent: "user",

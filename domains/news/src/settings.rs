@@ -10,7 +10,6 @@ use super::model::{Ages, ProviderId, Strategy};
 /// each of its physical partitions.
 const MAX_PAGE_REQUESTS: u64 = 500;
 
-/// The settings of an operator.
 #[derive(Debug, Clone)]
 pub(super) struct NewsSettings {
     pub strategy: Strategy,

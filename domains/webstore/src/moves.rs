@@ -67,7 +67,6 @@ use super::{
 };
 use tributary_functions::prelude::*;
 
-/// The outcome of a move.
 #[derive(Debug)]
 pub(super) enum MoveOutcome {
     /// The product is in its new category; `None` if it has been deleted or moved on since.
@@ -137,7 +136,6 @@ pub(super) async fn end_from(
     })
 }
 
-/// Writes the outcome of a move at its target.
 async fn write_outcome(
     store: &WebStore,
     Stored { item: source, etag: from }: &Stored<Product>,

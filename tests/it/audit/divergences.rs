@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use futures::future::join_all;
 use serde_json::{Value, json};
 use tributary_functions::values::Timestamp;
 
@@ -97,11 +96,14 @@ async fn at(world: &World, place: Place) -> (&'static str, &'static str, String)
 
 type Case<'a> = (&'a [Damage], &'a [&'a str]);
 
-/// Damages a small blog in each of these ways, and checks the findings of the audit. A repair removes
-/// all of them, or none.
+/// Damages a small blog in each of these ways, one after the other, and checks the findings of the audit. A repair
+/// removes all of them. Those that need an operator stay, each in a blog of its own.
 async fn hold(is_repairable: bool, cases: &[Case<'_>]) {
-    join_all(cases.iter().map(async |(damages, found)| {
-        let world = small_blog().await;
+    let mut world = small_blog().await;
+    for (damages, found) in cases {
+        if !is_repairable {
+            world = small_blog().await;
+        }
         for damage in *damages {
             damage.make(&world).await;
         }
@@ -119,8 +121,7 @@ async fn hold(is_repairable: bool, cases: &[Case<'_>]) {
         world.settle().await;
         let after = findings(&world).await.len() as u64;
         assert_eq!(after, n_found - n_repaired, "{damages:?}");
-    }))
-    .await;
+    }
 }
 
 fn hide_id(finding: &str) -> String {
@@ -139,7 +140,6 @@ async fn wrong_items_of_posts_are_found_and_repaired() {
             (&[Remove(COMMENT)], &["count-differs posts p1 p1"]),
             (&[ChangePost(json!({"likeCount": 0}))], &["count-differs posts p1 p1"]),
             (&[Change(COMMENT, old_name)], &["name-differs posts p1 …"]),
-            (&[Change(COMMENT, json!({"userUsername": "Bobby"}))], &["name-differs posts p1 …"]),
             (&[Change(LIKE, json!({"usernameVersion": 7}))], &["name-differs posts p1 like:cy"]),
             (&[ChangePost(json!({"userUsername": "Annie"}))], &["name-differs posts p1 p1"]),
             (&[orphan], &["orphan posts never like:bob"]),
@@ -163,9 +163,6 @@ async fn wrong_copies_are_found_and_repaired() {
         &[
             (&[Remove(COPY)], &["copy-missing users ann post:p1"]),
             (&[Insert("users", tombstone)], &["copy-newer users ann post:p1"]),
-            (&[Change(COPY, json!({"version": 1}))], &["copy-older users ann post:p1"]),
-            (&[Change(COPY, json!({"version": 99}))], &["copy-newer users ann post:p1"]),
-            (&[Change(COPY, json!({"title": "Other"}))], &["copy-different users ann post:p1"]),
             (
                 &[Change(COPY, json!({"title": 1}))],
                 &["copy-different users ann post:p1", "unreadable users ann post:p1"],
@@ -194,8 +191,8 @@ async fn wrong_members_of_the_feed_are_found_and_repaired() {
             (&[without_p1], &["copy-extra feed post p1", "member-missing feed post p1"]),
             (&[with_early_p1], &["member-different feed post p1"]),
             (&[with_ghost], &["member-extra feed post ghost"]),
-            (&[DeletePost("p1")], &["member-extra feed post p1"]),
             (&[Change(HEAD, json!({"refill": true}))], &["refill-pending feed post ~head"]),
+            (&[DeletePost("p1")], &["member-extra feed post p1"]),
         ],
     )
     .await;
@@ -249,30 +246,6 @@ async fn a_reservation_that_may_still_be_used_or_was_given_up_is_no_divergence()
     reserve(&world, "annie", "ann", GIVEN_UP).await;
     reserve(&world, "zoe", "nobody", &Timestamp::now().to_string()).await;
     assert_eq!(findings(&world).await, [""; 0]);
-}
-
-#[tokio::test]
-async fn a_copy_of_the_right_version_with_another_text_is_found_and_repaired() {
-    let world = small_blog().await;
-    for (place, found) in
-        [(COPY, "copy-different users ann post:p1"), (IN_FEED, "copy-different feed post p1")]
-    {
-        let date = world.item(place.0, place.2).await["creationDate"].clone();
-        // The time is the same; its text stands elsewhere in the order of a list.
-        let same_time = date.as_str().unwrap().replace('Z', "+00:00");
-        for fields in [
-            json!({"title": "2026-11-21T09:25:54.12Z"}),
-            json!({"content": "1970-01-01T00:00:00Z"}),
-            json!({"userUsername": "1970-01-01T00:00:00Z"}),
-            json!({"creationDate": same_time}),
-        ] {
-            change(&world, place, fields.clone()).await;
-            assert_eq!(findings(&world).await, [found], "{fields}");
-            let (_, summary) = audit_within(&world, Duration::ZERO, true).await;
-            assert_eq!((summary.findings, summary.repaired), (1, 1), "{fields}");
-        }
-        assert!(findings(&world).await.is_empty());
-    }
 }
 
 #[tokio::test]

@@ -1,6 +1,5 @@
 //! The audit: it finds each divergence, reports nothing else, and repairs it.
 
-mod cost;
 mod divergences;
 mod live;
 mod process;

@@ -1,71 +1,70 @@
-//! The cost of each API request: store requests, request units, money. `docs/costs.md` has the
-//! tables, which are the budget: a request that costs more fails here, and so does one that costs
-//! less, until the documents say so.
+//! The cost of each API request: store requests and request units. `docs/costs.md` has the tables, which are
+//! the budget: a request that costs more fails here, and so does one that costs less, until the documents say so.
 
-mod at_rest;
-mod background;
 mod blog;
-mod tables;
 
-use axum::http::Method;
 use serde_json::{Value, json};
-use tributary_testing::budget::{self, request_units};
+use tributary_testing::{
+    budget::{self, hold_table, request_units},
+    costs_file::{MeasuredCost, hold_costs},
+};
 
 use self::blog::{AUTHOR, EDITED, POST, READER, RENAMED, WRITER, blog, comment, text};
-use crate::world::World;
+use crate::{
+    budgets::path,
+    world::{TestApp, World},
+};
 
-/// A request, as the tables name it.
+/// A request, as the table names it.
 struct Asked {
     id: &'static str,
+    /// The method and the path in backticks, and the case behind a comma.
     what: &'static str,
-    method: Method,
     path: String,
     body: Option<Value>,
 }
 
-struct Cost {
-    id: &'static str,
-    what: &'static str,
-    method: Method,
-    path: String,
-    /// Each of its store requests: its kind and its container.
-    store_requests: Vec<String>,
-    foreground_ru: f64,
-    /// The cost of the projections of its changes.
-    background_ru: f64,
+impl Asked {
+    fn is_query(&self) -> bool {
+        self.what.starts_with("`GET ")
+    }
 }
 
 #[tokio::test]
 async fn every_request_costs_what_the_documents_say() {
     let world = blog().await;
-    let mut costs: Vec<(usize, Cost)> = Vec::new();
+    let mut measured = Vec::new();
     // The queries come first, before the commands change their results.
     let (queries, commands): (Vec<_>, Vec<_>) =
-        asked().into_iter().enumerate().partition(|(_, asked)| asked.method == Method::GET);
+        asked().into_iter().enumerate().partition(|(_, asked)| asked.is_query());
     for (place, asked) in queries.into_iter().chain(commands) {
-        let cost = if asked.method == Method::GET {
-            cost(&world, asked).await
-        } else {
+        let mut instance = world.clone();
+        if !asked.is_query() {
             // An instance that has just seen the authors: one remembers them for half a minute.
-            let instance = world.second_instance().await;
+            instance = world.second_instance().await;
             warm(&instance).await;
-            cost(&instance, asked).await
-        };
-        costs.push((place, cost));
+        }
+        measured.push((place, cost(&instance, asked).await));
     }
-    costs.sort_by_key(|(place, _)| *place);
-    let costs: Vec<Cost> = costs.into_iter().map(|(_, cost)| cost).collect();
-    tables::hold(&costs);
+    measured.sort_by_key(|(place, _)| *place);
+    let mut table = String::from(
+        "| request | what | store requests | request units | background | which |\n\
+         | --- | --- | ---: | ---: | ---: | --- |\n",
+    );
+    let mut costs = Vec::new();
+    for (_, (row, cost)) in measured {
+        table.push_str(&row);
+        costs.push(cost);
+    }
+    hold_table(path("docs/costs.md"), &table);
+    hold_costs::<TestApp>("docs/costs.json", costs);
 }
 
-/// All requests of the tables, in their order.
+/// All requests of the table, in their order.
 fn asked() -> Vec<Asked> {
     let mut all = Vec::new();
     let mut add = |id, what: &'static str, path: &str, body| {
-        let method = what.trim_matches('`').split(' ').next().unwrap_or_default();
-        let method = method.parse().unwrap();
-        let path = format!("/api/{path}");
-        all.push(Asked { id, what, method, path, body });
+        all.push(Asked { id, what, path: format!("/api/{path}"), body });
     };
     let name = |name: &str| Some(json!({"username": name}));
     let post = |letter: &str| Some(text(WRITER, letter));
@@ -115,21 +114,18 @@ async fn warm(world: &World) {
     world.settle().await;
 }
 
-/// Sends a request, and adds up its costs.
-async fn cost(world: &World, asked: Asked) -> Cost {
-    let Asked { id, what, method, path, body } = asked;
-    let cost = budget::cost(world, (method.as_str(), &path, body)).await;
-    let foreground = cost.store_requests;
-    assert!(foreground.iter().all(|request| request.names_partition_key), "{what} fans out");
-    let background =
-        if method == Method::GET { Vec::new() } else { budget::background(world).await };
-    Cost {
-        id,
-        what,
-        method,
-        path,
-        store_requests: foreground.iter().map(budget::kind).collect(),
-        foreground_ru: request_units(&foreground),
-        background_ru: request_units(&background),
-    }
+/// Sends a request, and returns its row and its cost.
+async fn cost(world: &World, asked: Asked) -> (String, MeasuredCost<'static>) {
+    let Asked { id, what, path, body } = asked;
+    let (method, request) = what.trim_start_matches('`').split_once(' ').unwrap();
+    let sent = budget::cost(world, (method, &path, body)).await.store_requests;
+    assert!(sent.iter().all(|request| request.names_partition_key), "{what} fans out");
+    let n = sent.len();
+    let ru = request_units(&sent);
+    let later = request_units(&budget::background(world).await);
+    let which = sent.iter().map(budget::kind).collect::<Vec<_>>().join(", ");
+    let row = format!("| {id} | {what} | {n} | {ru:.2} | {later:.2} | {which} |\n");
+    let cost =
+        MeasuredCost { id, method, path, what: request, store_requests: n, request_units: ru };
+    (row, cost)
 }

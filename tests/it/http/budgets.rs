@@ -32,15 +32,8 @@ fn commands() -> Vec<RepeatableCommand> {
     let put = |path, body: Value| command("PUT", path, Some(body), path);
     let post = |path, body: Value, result| command("POST", path, Some(body), result);
     vec![
-        put("/api/users/bob", json!({"username": "Bob"})),
         put("/api/users/ann", json!({"username": "Anna"})),
-        put("/api/posts/p1", json!({"userId": "ann", "title": "New", "content": "C"})),
         command("PUT", "/api/posts/p1/likes/ann", None, "/api/posts/p1"),
-        post(
-            "/api/posts/p1/comments",
-            json!({"userId": "ann", "content": "Well."}),
-            "/api/posts/p1",
-        ),
         post("/api/customers/eve/orders", order, "/api/customers/eve"),
         post(
             "/api/categories/hats/products/cap/move",

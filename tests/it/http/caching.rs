@@ -26,11 +26,3 @@ async fn a_put_to_a_deleted_post_honours_conditions() {
     }
     world.call("PUT", POST, &[("if-none-match", "*")], Some(post_body())).await.expect(201);
 }
-
-#[tokio::test]
-async fn a_failed_precondition_comes_before_a_conflict() {
-    let world = given::blog().await;
-    let body = json!({"userId": "bob", "title": "T", "content": "C"});
-    let answer = world.call("PUT", POST, &[("if-match", "\"0\"")], Some(body)).await;
-    problem(&answer, 412);
-}

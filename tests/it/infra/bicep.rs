@@ -1,6 +1,6 @@
 //! A Bicep file as a syntax tree.
 
-use std::{collections::BTreeSet, fs};
+use std::fs;
 
 use tree_sitter::{Node, Parser, Tree};
 
@@ -31,10 +31,7 @@ pub(super) fn bicep_files() -> Vec<String> {
 
 impl Bicep {
     pub(super) fn read(path: &str) -> Self {
-        Self::parse(path, text(path))
-    }
-
-    fn parse(path: &str, text: String) -> Self {
+        let text = text(path);
         let mut parser = Parser::new();
         parser.set_language(&tree_sitter_bicep::LANGUAGE.into()).unwrap();
         let tree = parser.parse(&text, None).unwrap();
@@ -54,27 +51,6 @@ impl Bicep {
 
     pub(super) fn name(&self, declaration: Node<'_>) -> &str {
         self.text_of(self.only(declaration, "identifier"))
-    }
-
-    /// Every name that an expression reads. The keys of objects and the names of declarations are
-    /// not among them, nor are types and properties, which the grammar tells apart itself.
-    pub(super) fn used_names(&self) -> BTreeSet<&str> {
-        let reads = |node: &Node<'_>| {
-            let Some(parent) = node.parent() else { return false };
-            let names_something = parent.kind().ends_with("_declaration")
-                || matches!(parent.kind(), "object_property" | "for_statement" | "call_expression");
-            node.kind() == "identifier"
-                && !(names_something && parent.named_child(0) == Some(*node))
-        };
-        self.nodes().into_iter().filter(reads).map(|node| self.text_of(node)).collect()
-    }
-
-    pub(super) fn property<'a>(&'a self, object: Node<'a>, key: &str) -> Node<'a> {
-        let properties = children(object).into_iter().filter(|n| n.kind() == "object_property");
-        let mut values = properties
-            .filter(|property| self.text_of(property.named_child(0).unwrap()) == key)
-            .map(|property| property.named_child(1).unwrap());
-        values.next().unwrap_or_else(|| panic!("{}: no property {key}", self.path))
     }
 
     pub(super) fn only<'a>(&'a self, node: Node<'a>, kind: &str) -> Node<'a> {
@@ -111,13 +87,4 @@ pub(super) fn below(node: Node<'_>) -> Vec<Node<'_>> {
 pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).collect()
-}
-
-#[test]
-fn a_syntax_error_and_an_unused_name_are_seen() {
-    let parse = |text: &str| Bicep::parse("x.bicep", text.to_owned());
-    let broken = parse("param a string\nparam b string =\noutput c object = { a: 1 \n");
-    assert_ne!(broken.syntax_errors(), Vec::<String>::new());
-    let unused = parse("param a string\nparam b string = x.a\noutput c object = { a: '${b}' }\n");
-    assert_eq!(unused.used_names(), BTreeSet::from(["b", "x"]));
 }

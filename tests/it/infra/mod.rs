@@ -30,17 +30,3 @@ fn every_bicep_file_can_be_parsed() {
         assert_eq!(Bicep::read(&file).syntax_errors(), Vec::<String>::new());
     }
 }
-
-#[test]
-fn every_declared_name_is_used() {
-    for file in bicep_files() {
-        let bicep = Bicep::read(&file);
-        let used = bicep.used_names();
-        for kind in ["parameter_declaration", "variable_declaration"] {
-            for declaration in bicep.declarations(kind) {
-                let name = bicep.name(declaration);
-                assert!(used.contains(name), "{file}: {name} is declared and never used");
-            }
-        }
-    }
-}

@@ -5,9 +5,6 @@ use std::time::Duration;
 use azure_data_cosmos::TransactionalBatch;
 use serde_json::{Value, json};
 use tributary_functions::{app::AppOptions, projection::BackgroundOptions};
-use tributary_local::cosmos::RequestKind::{Batch, Query, Replace};
-
-use tributary_testing::interleavings::held;
 
 use crate::{blog as given, expect::problem, world::World};
 
@@ -67,29 +64,6 @@ async fn a_long_removal_continues_when_its_tombstone_is_delivered_later() {
         }
     }
     assert_eq!(left, [120, 70, 20, 0]);
-}
-
-#[tokio::test]
-async fn the_change_feed_brings_a_long_removal_to_its_end() {
-    let world = deleted_post(230).await;
-    hasty(&world).await.settle().await;
-    assert_eq!(likes(&world).await, 0);
-    let tombstone = tombstone(&world).await;
-    world.settle().await;
-    assert_eq!(self::tombstone(&world).await, tombstone, "it is not written without end");
-}
-
-#[tokio::test]
-async fn a_removal_that_is_killed_anywhere_loses_nothing() {
-    for (kind, container) in [(Query, "posts"), (Batch, "posts"), (Replace, "posts")] {
-        let world = deleted_post(60).await;
-        let tombstone = tombstone(&world).await;
-        let hasty = hasty(&world).await;
-        drop(held((&world, kind, container), deliver(&hasty, &tombstone)).await);
-        // The batch was not acknowledged, so it comes again.
-        deliver(&world, &tombstone).await;
-        assert_eq!(likes(&world).await, 0, "{kind:?}");
-    }
 }
 
 #[tokio::test]

@@ -90,38 +90,6 @@ async fn a_long_rename_continues_after_the_changes_made_meanwhile() {
 }
 
 #[tokio::test]
-async fn an_interrupted_rename_writes_hardly_any_item_twice() {
-    let world = World::with_partitions(2).await;
-    user_with_items(&world, "ann", 300).await;
-    world.settle().await;
-    rename(&world, "ann").await;
-    let before = world.endpoint.request_count();
-    let users = of_type(&world, "user").await;
-    // The store in the process hardly ever lets a task wait; a budget does.
-    let request_units_per_second = NonZeroU32::new(20_000);
-    let rename = BackgroundOptions { request_units_per_second, ..BackgroundOptions::default() };
-    let paced = with_rename(&world, rename).await;
-    for crash in 1..=6 {
-        let crashed = async {
-            while replaces(&world, before) < crash * 40 {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::select! {
-            biased;
-            () = crashed => {}
-            delivered = paced.deliver("UsernamesInPosts", &users) => {
-                panic!("it was not interrupted: {delivered:?}")
-            }
-        }
-    }
-    world.deliver("UsernamesInPosts", &users).await.unwrap();
-    assert_eq!(names(&world, "ann").await, (300, 0));
-    let replaces = replaces(&world, before);
-    assert!(replaces < 315, "{replaces} replacements of 300 items");
-}
-
-#[tokio::test]
 async fn a_rename_keeps_its_budget_and_has_low_priority() {
     let world = World::new().await;
     let requests_before = world.endpoint.request_count();

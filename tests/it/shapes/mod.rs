@@ -9,7 +9,7 @@ use tributary_testing::checks::shapes::StoredShapes;
 use crate::{
     budgets::document,
     news::{self, HYBRID, Newsroom},
-    webstore::{self as given, verify},
+    webstore::{KINDS, verify},
     world::{TestApp, World},
 };
 
@@ -24,7 +24,7 @@ fn samples() -> StoredShapes {
 #[tokio::test]
 async fn a_stored_shape_changes_with_its_sample() {
     let world = World::new().await;
-    story::tell(&world, World::clone).await;
+    story::tell(&world).await;
     samples().hold(&world).await;
 }
 
@@ -47,10 +47,58 @@ async fn todays_code_reads_the_samples_of_all_versions() {
     samples().are_read(async |world: &World| read(world).await).await;
 }
 
+/// The requests that read an item, with its container and type: its fields are in braces.
+const READS: [(&str, &str, &str); 10] = [
+    ("users", "user", "/api/users/{id}"),
+    ("users", "user", "/api/users/{id}/posts"),
+    ("posts", "comment", "/api/posts/{postId}/comments/{id}"),
+    ("posts", "like", "/api/posts/{postId}/likes/{userId}"),
+    ("customer", "customer", "/api/customers/{id}?include=orders"),
+    ("customer", "salesOrder", "/api/customers/{customerId}/orders/{id}"),
+    ("productMeta", "category", "/api/categories/{id}"),
+    ("productMeta", "tag", "/api/tags/{id}"),
+    ("product", "product", "/api/categories/{categoryId}/products/{id}"),
+    ("product", "product", "/api/categories/{categoryId}/products"),
+];
+
+/// Parents with a list of children, and the number that they say.
+const COUNTED: [(&str, &str, &str, &str, &str); 3] = [
+    ("posts", "post", "/api/posts/{id}", "comments", "commentCount"),
+    ("posts", "post", "/api/posts/{id}", "likes", "likeCount"),
+    ("customer", "customer", "/api/customers/{id}", "orders", "salesOrderCount"),
+];
+
 /// Sends the requests that read each stored item, and the lists with it.
 async fn read(world: &World) {
-    blog(world).await;
-    webstore(world).await;
+    for (container, kind, path) in READS {
+        for item in live(world, container, kind).await {
+            ok(world, &filled(path, &item)).await;
+        }
+    }
+    for (container, kind, path, list, count) in COUNTED {
+        for item in live(world, container, kind).await {
+            let path = filled(path, &item);
+            let items = world.list(&format!("{path}/{list}")).await;
+            assert_eq!(ok(world, &path).await[count], items.len(), "{path}/{list}");
+        }
+    }
+    let feed = ok(world, "/api/feed").await;
+    let copies = live(world, "feed", "post").await.into_iter();
+    let copies = copies.filter(|item| item.get("title").is_some()).count();
+    assert_eq!(feed["items"].as_array().unwrap().len(), copies);
+    let customers = live(world, "customer", "customer").await;
+    for customer in customers.iter().filter(|customer| customer.get("password").is_some()) {
+        let id = customer["id"].as_str().unwrap();
+        assert_eq!(verify(world, id, story::PASSWORD).await, 204);
+    }
+    for source in ["query", "leaderboard"] {
+        let ranking = ok(world, &format!("/api/reports/top-customers?source={source}")).await;
+        assert_eq!(ranking["items"].as_array().unwrap().len(), customers.len());
+    }
+    for (list, kind) in KINDS {
+        let labels = live(world, "productMeta", kind).await;
+        assert_eq!(world.list(&format!("/api/{list}")).await.len(), labels.len());
+    }
     news(world).await;
 }
 
@@ -58,79 +106,20 @@ async fn ok(world: &World, path: &str) -> Value {
     world.get(path).await.expect(200).json()
 }
 
-async fn of_type(world: &World, container: &str, name: &str) -> Vec<Value> {
-    let items = world.items(container).await;
-    items.into_iter().filter(|item| item["type"] == name).collect()
+async fn live(world: &World, container: &str, kind: &str) -> Vec<Value> {
+    let mut items = world.items(container).await;
+    items.retain(|item| {
+        item["type"] == kind && item.get("state").is_none_or(|state| state == "live")
+    });
+    items
 }
 
-fn text<'a>(item: &'a Value, name: &str) -> &'a str {
-    item[name].as_str().unwrap()
-}
-
-async fn blog(world: &World) {
-    for user in of_type(world, "users", "user").await {
-        let path = format!("/api/users/{}", text(&user, "id"));
-        ok(world, &path).await;
-        ok(world, &format!("{path}/posts")).await;
-    }
-    for post in of_type(world, "posts", "post").await {
-        let path = format!("/api/posts/{}", text(&post, "id"));
-        let shown = ok(world, &path).await;
-        let lists = [("comments", "commentCount"), ("likes", "likeCount")];
-        for (list, count) in lists {
-            let items = world.list(&format!("{path}/{list}")).await;
-            assert_eq!(items.len() as u64, shown[count].as_u64().unwrap(), "{path}/{list}");
-        }
-    }
-    for comment in of_type(world, "posts", "comment").await {
-        let [post, id] = ["postId", "id"].map(|name| text(&comment, name));
-        ok(world, &format!("/api/posts/{post}/comments/{id}")).await;
-    }
-    for like in of_type(world, "posts", "like").await {
-        let [post, user] = ["postId", "userId"].map(|name| text(&like, name));
-        ok(world, &format!("/api/posts/{post}/likes/{user}")).await;
-    }
-    let feed = ok(world, "/api/feed").await;
-    let stored = of_type(world, "feed", "post").await;
-    let copies = stored.iter().filter(|item| item.get("title").is_some()).count();
-    assert_eq!(feed["items"].as_array().unwrap().len(), copies);
-}
-
-async fn webstore(world: &World) {
-    for customer in of_type(world, "customer", "customer").await {
-        let path = format!("/api/customers/{}", text(&customer, "id"));
-        ok(world, &format!("{path}?include=orders")).await;
-        let shown = ok(world, &path).await;
-        let orders = world.list(&format!("{path}/orders")).await;
-        assert_eq!(orders.len() as u64, shown["salesOrderCount"].as_u64().unwrap(), "{path}");
-        if customer.get("password").is_some() {
-            assert_eq!(verify(world, text(&customer, "id"), story::PASSWORD).await, 204);
-        }
-    }
-    for order in of_type(world, "customer", "salesOrder").await {
-        let [customer, id] = ["customerId", "id"].map(|name| text(&order, name));
-        ok(world, &format!("/api/customers/{customer}/orders/{id}")).await;
-    }
-    for source in ["query", "leaderboard"] {
-        let ranking = ok(world, &format!("/api/reports/top-customers?source={source}")).await;
-        assert_eq!(
-            ranking["items"].as_array().unwrap().len(),
-            of_type(world, "customer", "customer").await.len()
-        );
-    }
-    for (list, kind) in given::KINDS {
-        let labels = of_type(world, "productMeta", kind).await;
-        let live: Vec<_> = labels.iter().filter(|label| label["state"] == "live").collect();
-        assert_eq!(world.list(&format!("/api/{list}")).await.len(), live.len());
-        for label in live {
-            ok(world, &format!("/api/{list}/{}", text(label, "id"))).await;
-        }
-    }
-    for product in of_type(world, "product", "product").await {
-        let [category, id] = ["categoryId", "id"].map(|name| text(&product, name));
-        ok(world, &given::path(category, id)).await;
-        assert!(!world.list(&format!("/api/categories/{category}/products")).await.is_empty());
-    }
+/// Returns a path with the fields of an item.
+fn filled(path: &str, item: &Value) -> String {
+    let fields = item.as_object().unwrap().iter();
+    fields.fold(path.to_owned(), |path, (name, value)| {
+        path.replace(&format!("{{{name}}}"), value.as_str().unwrap_or_default())
+    })
 }
 
 async fn news(world: &World) {
@@ -150,7 +139,8 @@ async fn news(world: &World) {
     assert!(listed >= live, "{listed} of {live}");
     for run in [room.migrate().await, room.archive().await] {
         assert_eq!(run["failed"], 0, "{run}");
-    } // A command reads the location of the item.
+    }
+    // A command reads the location of the item.
     for mut item in posted {
         item.as_object_mut().unwrap().retain(|name, _| NEWS_BODY.contains(&name.as_str()));
         room.world.post("/api/news/items", item).await.expect(200);

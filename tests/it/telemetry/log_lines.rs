@@ -180,22 +180,6 @@ fn a_batch_is_one_line_with_its_lag_and_its_dead_letters(
     assert!(batch["lag_ms"].as_u64().unwrap() < 60_000, "{batch}");
 }
 
-#[tokio::test]
-async fn the_leases_are_measured_without_a_complaint_about_the_items_beside_them() {
-    let world = given::blog().await;
-    world.settle().await;
-    let leases = world.items("leases").await;
-    assert!(leases.iter().any(|item| item["LeaseToken"].is_null()), "{leases:?}");
-    let mut handler = handler::start(&world, &[]).await;
-    let tick = r#"{"Data": {"timer": {"IsPastDue": false}}}"#;
-    assert_eq!(handler.send("POST", "/MaintainProjections", &[], tick).await.status, 200);
-    let measured = handler.line("Measured the lag of a projection").await;
-    assert_eq!((&measured["leases"], &measured["unmeasured_leases"]), (&json!(1), &json!(0)));
-    handler.terminate().await;
-    let output = handler.output().join("\n");
-    assert!(!output.contains("Left out"), "{output}");
-}
-
 /// A source may be years old: as a lag it would raise an alert.
 #[tokio::test]
 async fn a_batch_of_a_rebuild_has_no_lag() {

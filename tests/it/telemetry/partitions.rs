@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::blog as given;
 use crate::handler;
-use crate::{blog as given, world::World};
 
 const LINE: &str = "Measured the use of logical partitions";
 
@@ -63,21 +63,6 @@ async fn the_hottest_partition_is_named_by_the_hash_of_its_key() {
 }
 
 #[tokio::test]
-async fn the_queries_of_a_rename_are_work_in_the_background_and_are_not_counted() {
-    let world = given::blog().await;
-    given::user(&world, "ann", "Anna").await.expect(200);
-    let mut handler = handler::start(&world, &[]).await;
-    let documents = world.items("users").await;
-    let batch = json!({"Data": {"documents": documents}, "Metadata": {}}).to_string();
-    let id = ("x-azure-functions-invocationid", "an-invocation");
-    assert_eq!(handler.send("POST", "/UsernamesInPosts", &[id], batch).await.status, 200);
-    handler.terminate().await;
-    let line = handler.line("\"container\":\"posts\"").await;
-    assert!(line["store.requests"].as_u64().unwrap() >= 2, "{line}");
-    assert_eq!(line["store.cross_partition_queries"], json!(0), "{line}");
-}
-
-#[tokio::test]
 async fn keys_are_logged_if_the_setting_allows_it() {
     let lines = lines(&[("Log__PartitionKeys", "plain")]).await;
     assert_eq!(of(&lines, "posts")["partitions.hottest"], "p1");
@@ -86,13 +71,4 @@ async fn keys_are_logged_if_the_setting_allows_it() {
 #[tokio::test]
 async fn no_partition_is_measured_if_the_setting_forbids_it() {
     assert_eq!(lines(&[("Log__PartitionKeys", "off")]).await, Vec::<Value>::new());
-}
-
-#[tokio::test]
-async fn an_idle_handler_has_no_line() {
-    let mut handler = handler::start(&World::new().await, &[]).await;
-    handler.send("GET", "/", &[], "").await;
-    handler.terminate().await;
-    let output = handler.output();
-    assert!(!output.iter().any(|line| line.contains(LINE)), "{output:?}");
 }

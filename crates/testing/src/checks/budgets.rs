@@ -59,7 +59,6 @@ async fn carry_out<A: AppUnderTest>(world: &World<A>, command: &RepeatableComman
     world.call(method, path, &[("idempotency-key", "a-key")], body.clone()).await
 }
 
-/// Returns the result without the members that differ between two worlds.
 async fn result<A: AppUnderTest>(world: &World<A>, path: &str, times: &[&str]) -> Value {
     let mut item = world.get(path).await.expect(200).json();
     item.as_object_mut().unwrap().retain(|name, _| !times.contains(&name.as_str()));

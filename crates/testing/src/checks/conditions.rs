@@ -19,10 +19,6 @@ const FAILED: (u16, &str) = (412, "precondition-failed");
 /// The answer of each query has an ETag. A caller with this ETag gets 304 and no body, and a caller with another one
 /// the answer. Each `PUT` and `DELETE` that takes conditions is refused, without a write, under each that does not
 /// hold, such as an `If-Match` of an earlier state, and carried out under each that holds.
-///
-/// # Panics
-///
-/// When a condition is not honoured, or a function does not take its example.
 pub async fn are_honoured<A: AppUnderTest>() {
     let world = World::<A>::new().await;
     let mut examples = Examples::of::<A>("");

@@ -116,7 +116,6 @@ impl Examples {
         ids
     }
 
-    /// Returns the user of the requests.
     pub(super) fn user<A: AppUnderTest>(&self) -> Option<String> {
         A::USER.map(|user| self.with_set(user))
     }
@@ -145,10 +144,6 @@ impl Examples {
     }
 
     /// Ends the examples.
-    ///
-    /// # Panics
-    ///
-    /// When a function has not succeeded.
     pub(super) fn all_have_succeeded(self) {
         let missing = self.pending.iter().map(|listed| {
             let name = listed.function.name;
@@ -281,7 +276,6 @@ impl Examples {
         pairs.collect()
     }
 
-    /// Returns the example of a function with a body.
     pub(super) fn example(&self, listed: &Listed) -> Option<Example> {
         let (body, _) = self.body(listed)?;
         Some(Example { of: listed.clone(), path: self.path(listed), body: Some(body) })
@@ -367,10 +361,6 @@ pub(super) fn texts(value: &Value) -> Vec<String> {
 ///
 /// A story looks then at what the app has sent to the store, or at what has become of the items:
 /// [`indexes::every_query_has_an_index`](super::indexes::every_query_has_an_index).
-///
-/// # Panics
-///
-/// When a function does not take its example, or a timer fails.
 pub async fn send_examples<A: AppUnderTest>(world: &World<A>) {
     let send = async |examples: &Examples, example: &Example| {
         example.send(&world.as_caller(examples.user::<A>().as_deref()), &[]).await

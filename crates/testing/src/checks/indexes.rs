@@ -26,9 +26,8 @@ type Sorted = (String, bool);
 
 /// The indexes of a container.
 #[derive(Debug, Clone)]
-pub struct Policy {
-    /// The container's id.
-    pub container: String,
+struct Policy {
+    container: String,
     key: Vec<String>,
     ranges: Vec<String>,
     composites: Vec<Vec<Sorted>>,
@@ -39,13 +38,10 @@ pub struct Policy {
 
 /// A query as an app has sent it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct SentQuery {
-    /// The container's id.
-    pub container: String,
-    /// The text.
-    pub text: String,
-    /// True if it was sent to one logical partition.
-    pub in_partition: bool,
+struct SentQuery {
+    container: String,
+    text: String,
+    in_partition: bool,
 }
 
 /// Holds the queries that a world has seen against the containers of the app: an index serves each query,
@@ -53,10 +49,6 @@ pub struct SentQuery {
 ///
 /// The world gets its queries from [`send_examples`](super::send_examples), and from what else the story
 /// does for a query that needs a special state.
-///
-/// # Panics
-///
-/// When an index is missing, or serves no query; and when a text in the sources has not been sent.
 pub fn every_query_has_an_index<A: AppUnderTest>(world: &World<A>) {
     let sent = sent_queries(world);
     let mut faults = Vec::new();
@@ -131,7 +123,6 @@ fn texts_in_sources<A: AppUnderTest>() -> BTreeSet<String> {
     sources.flat_map(begins).collect()
 }
 
-/// Returns all files below a folder; none where there is no such folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -140,11 +131,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 impl Policy {
     /// Returns the indexes of a container, as it stands in `containers.json`.
-    ///
-    /// # Panics
-    ///
-    /// When the container has no list of indexed paths: the store would index everything.
-    pub fn from_container(container: &Value) -> Self {
+    fn from_container(container: &Value) -> Self {
         let path = |value: &Value| {
             let path = value.as_str().unwrap();
             path.trim_start_matches('/').trim_end_matches("/?").to_owned()
@@ -206,7 +193,7 @@ impl Policy {
     }
 
     /// Returns the policy without each of its indexes.
-    pub fn without_each(&self) -> Vec<(String, Self)> {
+    fn without_each(&self) -> Vec<(String, Self)> {
         let ranges = (0..self.ranges.len()).map(|n| {
             let mut without = self.clone();
             (format!("/{}/?", without.ranges.remove(n)), without)
@@ -219,7 +206,7 @@ impl Policy {
     }
 
     /// Returns the parts of a query that no index serves.
-    pub fn unserved(&self, query: &SentQuery) -> Vec<String> {
+    fn unserved(&self, query: &SentQuery) -> Vec<String> {
         let Self { container, key, ranges, composites, .. } = self;
         let Lookup { equal, others, order } = Lookup::from_query(&query.text);
         let mut served: BTreeSet<String> = ranges.iter().cloned().collect();

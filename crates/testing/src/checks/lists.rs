@@ -73,7 +73,6 @@ impl ListUnderTest {
         items
     }
 
-    /// Returns the id by which the list shows a stored item.
     fn id_of(self, item: &Value) -> String {
         let id = item["id"].as_str().unwrap();
         id.strip_prefix(self.id_prefix).unwrap_or(id).to_owned()
@@ -199,7 +198,7 @@ pub fn forged_cursors_are_refused<A: AppUnderTest>(
         prop_assert!(is_a_page, "{cost:?}, an honest page {page:?}");
         Ok(())
     };
-    let cases = u32::try_from(50 * lists.len()).unwrap();
+    let cases = u32::try_from(20 * lists.len()).unwrap();
     let config = Config { failure_persistence: None, ..Config::with_cases(cases) };
     TestRunner::new(config).run(&forgeries, check).unwrap();
 }

@@ -52,10 +52,6 @@ impl<A: AppUnderTest> OwnWrites<A> {
     }
 
     /// Sends a command with the token of the commands before, and keeps its own.
-    ///
-    /// # Panics
-    ///
-    /// When the command fails, or its answer has no token.
     pub async fn write(&mut self, method: &str, path: &str, body: Option<Value>) -> Answer {
         let answer = self.send(method, path, body).await;
         assert!(answer.status.is_success(), "{method} {path}: {}", answer.text);
@@ -65,10 +61,6 @@ impl<A: AppUnderTest> OwnWrites<A> {
     }
 
     /// Checks that an answer shows what `shows` looks for, within 10 seconds.
-    ///
-    /// # Panics
-    ///
-    /// When it does not, or says that copies are behind.
     pub async fn read(&self, path: &str, shows: impl Fn(&Value) -> bool) {
         let answer = self.send("GET", path, None).await.expect(200);
         assert_eq!(answer.header("copies-behind"), "", "{path}");

@@ -75,10 +75,6 @@ const METHODS: [&str; 8] = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", 
 /// path parameters that are no text, and methods that the route does not have. Each is refused in the
 /// app's form of errors, which names the fault, and without a request to the store. The numbers, lists and texts
 /// of bodies are refused beyond the bounds that the OpenAPI document has, and only there.
-///
-/// # Panics
-///
-/// When a function takes what it has to refuse, or refuses what is within its bounds.
 pub async fn bad_requests_are_refused<A: AppUnderTest>(world: &World<A>) {
     let document = OpenApiDocument::of::<A>();
     let functions = World::<A>::http_functions();

@@ -24,7 +24,6 @@
 //! }
 //! ```
 
-mod newer;
 mod shape;
 
 use std::{
@@ -42,7 +41,6 @@ use tracing_subscriber::{
 };
 use tributary_functions::audit::FindingKind;
 
-pub use self::newer::NewerVersion;
 use self::shape::differences;
 use super::containers;
 use crate::{AppUnderTest, World};

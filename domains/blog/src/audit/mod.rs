@@ -66,7 +66,6 @@ struct Parent {
 }
 
 impl BlogChecks {
-    /// The name of the group of checks for the feed.
     const FEED: &'static str = "feed";
 
     fn new(blog: Blog) -> Self {
@@ -96,7 +95,6 @@ impl BlogChecks {
         self.parents.find(id, fresh, slot, parent).await
     }
 
-    /// Remembers a post that the audit has read as an item; `None` is a deleted post.
     fn remember(&self, id: &PostId, post: Option<&Post>) {
         self.parents.remember(id, post.map(Parent::new));
     }

@@ -118,7 +118,6 @@ impl BlogChecks {
         })
     }
 
-    /// Checks that the post of a comment or like exists, and is not younger.
     async fn check_parent(
         &self,
         (post_id, created): (&PostId, Timestamp),

@@ -74,7 +74,6 @@ pub async fn put_post(
     .await
 }
 
-/// A request to create or edit a post.
 struct PutPost {
     id: PostId,
     text: PostText,
@@ -83,7 +82,6 @@ struct PutPost {
 }
 
 impl PutPost {
-    /// Makes an attempt: creates the post, or edits it.
     async fn save(&self, blog: &Blog, attempt: Attempt) -> Result<WrittenItem<Post>, ApiError> {
         let slot = blog.posts.slot(&self.id, &self.id).await?;
         let tombstone = match self.command.put(slot, attempt, self)? {
@@ -135,7 +133,6 @@ impl DesiredItem<Post> for PutPost {
     }
 }
 
-/// Writes a new post, over the tombstone of a deleted one if there is one.
 pub(super) async fn create(
     blog: &Blog,
     post: Post,

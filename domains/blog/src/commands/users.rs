@@ -90,7 +90,6 @@ impl DesiredItem<Self> for User {
     }
 }
 
-/// Reserves the name of a new user and writes the user, over a tombstone if there is one.
 pub(super) async fn create(
     blog: &Blog,
     wanted: User,

@@ -119,23 +119,6 @@ impl NoUser {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn name(text: &str) -> Username {
-        Username::parse(text.to_owned()).unwrap()
-    }
-
-    #[test]
-    fn a_user_keeps_the_last_few_names_it_has_given_up() {
-        let new = User::new(UserId::parse("bob".into()).unwrap(), name("0"));
-        let bob = ["1", "2", "2", "3", "4", "5"].map(name).into_iter().fold(new, User::renamed);
-        let former: Vec<_> = bob.former.iter().map(|former| former.username.as_str()).collect();
-        assert_eq!(former, ["1", "2", "3", "4"]);
-    }
-}
-
 values::checked_text!(
     /// The id of a user.
     UserId, "ann", id_rule

@@ -35,7 +35,6 @@ impl FanOut for Usernames {
             .then(|| Update::new(name.post_id, name.id, item.clone().renamed(&user.author())))
     }
 
-    /// Releases the names that the user has given up.
     async fn prepare(&self, user: &User) -> Result<(), StoreError> {
         release_former(&self.0.users, user).await
     }

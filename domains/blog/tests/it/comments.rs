@@ -135,19 +135,6 @@ async fn a_post_without_comments_and_likes_has_empty_lists_and_an_unknown_post_n
 }
 
 #[tokio::test]
-async fn a_deleted_comment_is_gone_and_counted_off_at_once() {
-    let world = given::blog().await;
-    let comment = given::comment(&world, "p1", "bob", "Nice").await.expect(201);
-    given::comment(&world, "p1", "ann", "Thanks").await.expect(201);
-    let answer = world.delete(comment.header("location")).await.expect(204);
-    assert_eq!(answer.text, "");
-    charged(&answer);
-    problem(&world.get(comment.header("location")).await, 404);
-    problem(&world.delete(comment.header("location")).await, 404);
-    assert_eq!(given::counts(&world, "p1").await, [(1, 0), (1, 0)]);
-}
-
-#[tokio::test]
 async fn an_item_that_is_no_comment_of_the_post_is_not_found() {
     let world = given::blog().await;
     given::post(&world, "p2", "ann").await.expect(201);

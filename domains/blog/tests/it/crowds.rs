@@ -1,7 +1,5 @@
 //! Comments and likes of one post that come at the same time go to the store together.
 
-use std::time::Duration;
-
 use futures::{
     FutureExt,
     future::{LocalBoxFuture, join, join_all},
@@ -9,7 +7,7 @@ use futures::{
 };
 use serde_json::json;
 use tributary_functions::cosmos::metered;
-use tributary_local::cosmos::RequestKind::{self, Batch, Query, Read, Replace};
+use tributary_local::cosmos::RequestKind::{self, Batch, Query, Read};
 
 use super::given;
 use tributary_testing::interleavings::held;
@@ -142,101 +140,6 @@ async fn a_refused_command_of_a_crowd_does_not_fail_the_others() {
     assert_eq!(statuses(&answers), [201, 204]);
     assert_eq!(answers[0].json()["id"], keyed.json()["id"]);
     assert_eq!(given::counts(&world, "p1").await, [(3, 3), (3, 3)]);
-}
-
-#[tokio::test]
-async fn a_caller_that_disconnects_fails_no_other_command() {
-    let (world, users) = world_with_users(4).await;
-    let (hold, first) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
-    let mut gone = like(&world, &users[1]);
-    let mut others = join_all(users[2..].iter().map(|user| like(&world, user))).boxed_local();
-    assert!(poll!(&mut gone).is_pending() && poll!(&mut others).is_pending());
-    // The request that all others wait for, and one of the waiting requests.
-    drop((first, gone));
-    hold.release();
-    let others = tokio::time::timeout(Duration::from_secs(30), others).await;
-    assert_eq!(statuses(&others.unwrap()), [201, 201]);
-    // The first was on its way; the other is not sent.
-    assert_eq!(given::counts(&world, "p1").await, [(0, 3), (0, 3)]);
-    given::like(&world, "p1", &users[0]).await.expect(200);
-    given::like(&world, "p1", &users[1]).await.expect(201);
-}
-
-#[tokio::test]
-async fn an_edit_is_written_with_the_crowd_and_loses_no_race() {
-    let (world, users) = world_with_users(64).await;
-    let mut others: Vec<_> = users[1..].iter().map(|user| like(&world, user)).collect();
-    let requests_before = world.endpoint.request_count();
-    let (hold, first) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
-    let (read, edited) = held((&world, Read, "posts"), edit(&world, "edited")).await;
-    others.push(edited);
-    let mut others = join_all(others).boxed_local();
-    assert!(poll!(&mut others).is_pending());
-    read.release();
-    // The edit joins the waiting requests, when it has read the post.
-    while world
-        .endpoint
-        .requests_since(requests_before)
-        .iter()
-        .filter(|call| call.answer.is_some())
-        .count()
-        < 2
-    {
-        assert!(poll!(&mut others).is_pending());
-        tokio::task::yield_now().await;
-    }
-    assert!(poll!(&mut others).is_pending());
-    hold.release();
-    let (first, mut others) = join(first, others).await;
-    first.expect(201);
-    let edited = others.pop().unwrap().expect(200);
-    assert_eq!(statuses(&others), [201; 63]);
-    // The edit writes the copy for its author, too.
-    assert_eq!(kinds(&world, requests_before), [Read, Batch, Read, Batch, Read, Replace]);
-    assert_eq!(given::counts(&world, "p1").await, [(0, 64), (0, 64)]);
-    // The answer is the post as the whole group has left it.
-    let post = world.get("/api/posts/p1").await.expect(200);
-    assert_eq!((post.json(), post.header("etag")), (edited.json(), edited.header("etag")));
-    assert_eq!(post.json()["title"], "edited");
-}
-
-#[tokio::test]
-async fn edits_of_one_post_at_once_are_each_made_on_the_state_that_they_ask_for() {
-    let (world, users) = world_with_users(2).await;
-    let etag = world.get("/api/posts/p1").await.header("etag").to_owned();
-    let put = |title: &str, etag: &str| {
-        let body = json!({"userId": "ann", "title": title, "content": "C"});
-        let world = world.clone();
-        let etag = etag.to_owned();
-        let if_match = async move {
-            let headers = [("if-match", etag.as_str())];
-            world.call("PUT", "/api/posts/p1", &headers, Some(body)).await
-        };
-        if_match.boxed_local()
-    };
-    // The like changes the state that two of them ask for.
-    let others = vec![put("a", &etag), put("b", "*"), edit(&world, "c"), put("d", &etag)];
-    let (first, answers) = crowd(&world, like(&world, &users[0]), others).await;
-    first.expect(201);
-    assert_eq!(statuses(&answers), [412, 200, 200, 412]);
-    let now = world.get("/api/posts/p1").await;
-    assert_eq!(now.json()["title"], "c");
-
-    let answers = join_all([put("e", now.header("etag")), like(&world, &users[1])]).await;
-    // The like may have come first.
-    assert!(matches!(statuses(&answers)[..], [200 | 412, 201]), "{answers:?}");
-    assert_eq!(given::counts(&world, "p1").await, [(0, 2), (0, 2)]);
-
-    // Another instance has changed the state that the earlier group has read and remembers.
-    let other = world.second_instance().await;
-    let (hold, again) = held((&world, Batch, "posts"), like(&world, &users[0])).await;
-    let etag = edit(&other, "f").await.expect(200).header("etag").to_owned();
-    let mut last = put("g", &etag);
-    assert!(poll!(&mut last).is_pending());
-    hold.release();
-    let (again, last) = join(again, last).await;
-    assert_eq!(statuses(&[again, last]), [200, 200]);
-    assert_eq!(world.get("/api/posts/p1").await.json()["title"], "g");
 }
 
 #[tokio::test]

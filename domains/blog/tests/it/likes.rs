@@ -38,15 +38,6 @@ async fn a_user_of_the_longest_id_may_like_a_post_of_the_longest_id() {
 }
 
 #[tokio::test]
-async fn a_body_of_a_like_is_ignored() {
-    let world = given::blog().await;
-    let path = "/api/posts/p1/likes/bob";
-    world.put(path, json!({"userId": "ann", "creationDate": "x"})).await.expect(201);
-    world.send_body(("PUT", path), Some("text/plain"), "{").await.expect(200);
-    assert_eq!(world.get(path).await.expect(200).json()["userId"], "bob");
-}
-
-#[tokio::test]
 async fn a_like_taken_back_is_counted_off_at_once_and_can_be_given_again() {
     let world = given::blog().await;
     given::like(&world, "p1", "ann").await.expect(201);

@@ -93,13 +93,7 @@ async fn a_name_older_than_this_rule_is_read_and_copied_and_can_be_changed() {
 
 #[tokio::test]
 async fn a_number_that_is_none_keeps_no_other_item_from_a_new_name() {
-    for (field, number) in [
-        ("version", json!(u64::MAX)),
-        ("version", json!(1_u64 << 53)),
-        ("likeCount", json!(u64::MAX)),
-        ("commentCount", json!(-1)),
-        ("usernameVersion", json!(1.5)),
-    ] {
+    for (field, number) in [("version", json!(1_u64 << 53)), ("usernameVersion", json!(1.5))] {
         let world = given::blog().await;
         given::post(&world, "p2", "ann").await.expect(201);
         world.change_item("posts", "p1", &json!({field: number})).await;

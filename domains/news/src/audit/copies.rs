@@ -19,7 +19,6 @@ pub(super) struct ItemCopies {
     pub(super) location: Option<ObservedLocation>,
 }
 
-/// A copy of an item in a container.
 #[derive(Debug)]
 pub(super) struct Copy {
     pub(super) tier: Tier,
@@ -43,7 +42,6 @@ pub(super) enum ObservedState {
     Unreadable,
 }
 
-/// The location of an item, as the audit has read it.
 #[derive(Debug)]
 pub(super) struct ObservedLocation {
     /// The place that the location names; `None` if it is unreadable.
@@ -51,7 +49,6 @@ pub(super) struct ObservedLocation {
     pub(super) etag: String,
 }
 
-/// The fields that the audit reads of a copy or of a location.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AuditRow {
@@ -106,7 +103,6 @@ impl ItemCopies {
         Ok(known.into_iter().map(|(id, known)| (id, Arc::new(known))).collect())
     }
 
-    /// Returns the place that the location names, if there is one and it is readable.
     pub(super) fn located(&self) -> Option<&Place> {
         self.location.as_ref()?.place.as_ref()
     }
@@ -173,7 +169,6 @@ impl Copy {
         matches!(self.state, ObservedState::Live(_))
     }
 
-    /// Returns true if the copy moves to this partition.
     pub(super) fn departs_to(&self, key: &str) -> bool {
         matches!(&self.state, ObservedState::Departing { to, .. } if to.partition_key.as_str() == key)
     }

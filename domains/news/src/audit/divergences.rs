@@ -103,7 +103,6 @@ impl ItemCopies {
         }
     }
 
-    /// Returns the copies that are the item: live or departing.
     fn current_copies(&self) -> impl Iterator<Item = &Copy> {
         self.copies.iter().filter(|copy| copy.current_version().is_some())
     }

@@ -35,7 +35,6 @@ use super::{
     state::{News, PROVIDER_KEYS_ID, ProviderKeys},
 };
 
-/// The most providers that are remembered; some 200 bytes each.
 const MAX_REMEMBERED_PROVIDERS: usize = 10_000;
 
 pub struct NewsKinds;
@@ -67,7 +66,6 @@ pub(super) fn audit(news: &News) -> Audit {
     Audit::new("AuditNews", "0 0 4 * * 0", move || NewsChecks::new(news.clone()))
 }
 
-/// The slot of a copy of an item: container, partition, id.
 type CopySlot = (&'static str, String, String);
 
 /// The checks of the news. Its memory may be old. An old memory can only raise a suspicion, and a
@@ -133,7 +131,6 @@ impl NewsChecks {
         Ok(page.get(id).cloned().unwrap_or_default())
     }
 
-    /// Compares the copies of an item and its location.
     async fn check_places(
         &self,
         tier: Tier,
@@ -205,7 +202,6 @@ impl NewsChecks {
     }
 }
 
-/// Returns the suspicion that an item of `feeds_locations` is unreadable.
 fn check_location(item: &AuditedItem) -> Vec<Suspect> {
     let parsed = match (item.partition_key.as_str(), item.id.as_str()) {
         (RECORDS_PARTITION, _) => Ok(()),

@@ -87,7 +87,6 @@ impl ItemRepair<'_> {
         Err(Obstacle::Race)
     }
 
-    /// Removes one of two live copies, if there is evidence for the other one.
     async fn remove_duplicate(&self) -> RepairResult {
         let (Stored { item, etag }, divergences) = self.read().await?;
         let evidence = divergences.into_iter().find_map(|divergence| match divergence {

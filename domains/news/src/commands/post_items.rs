@@ -53,7 +53,6 @@ pub struct BatchOutcome {
     failed: usize,
 }
 
-/// The outcome of an item.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 enum ItemOutcome {
@@ -115,7 +114,6 @@ pub async fn post_items(
     Ok(Json(BatchOutcome { succeeded, failed: items.len() - succeeded, items }))
 }
 
-/// A batch that is being stored.
 struct ItemBatch<'a> {
     news: &'a News,
     deadline: Option<Instant>,

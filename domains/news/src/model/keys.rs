@@ -112,7 +112,6 @@ impl PartitionKey {
     }
 }
 
-/// Returns true for a key of any of the strategies.
 fn is_key(text: &str) -> bool {
     let Some(parts) = parts::split(text) else { return false };
     let period = parts.last().and_then(|period| period.parse::<Period>().ok());

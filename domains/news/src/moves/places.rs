@@ -17,7 +17,6 @@ pub struct FoundItem {
 /// The store of items that move, and of their locations. A test of the moves has a model of it.
 #[expect(async_fn_in_trait, reason = "the futures of `News` are `Send`")]
 pub trait Places: Clone {
-    /// Returns the store whose reads see the latest committed state.
     fn latest(&self) -> Self;
 
     async fn slot(&self, place: &Place, id: &str) -> ReadResult<NewsItem>;

@@ -41,7 +41,6 @@ use crate::{
 /// The items of one page of a query.
 pub(super) const PAGE_ITEMS: u32 = 100;
 
-/// The items that move at a time.
 pub(super) const MAX_CONCURRENT_MOVES: usize = 8;
 
 /// The longest duration of a run, in slices of the background, which are 15 s.
@@ -227,7 +226,6 @@ impl<'a> MovingRun<'a> {
     }
 }
 
-/// Returns the next due items after `after`, oldest first.
 async fn page(
     news: &News,
     dues: DueItems,

@@ -162,7 +162,6 @@ fn end<P: ListPart>(part: &P, after: Option<&SortKey>) -> Timestamp {
     after.map_or(part.before(), |after| part.before().min(after.end()))
 }
 
-/// A part that is being read.
 struct OpenPart<P: ListPart> {
     part: P,
     rows: VecDeque<PartRow<P::Item>>,
@@ -180,17 +179,14 @@ impl<P: ListPart> OpenPart<P> {
         self.rows.front().map(|row| &row.key)
     }
 
-    /// Returns true if the next row has to be read first.
     fn is_empty(&self) -> bool {
         self.rows.is_empty() && !self.is_end
     }
 
-    /// Returns true if all rows of the part were taken.
     fn is_done(&self) -> bool {
         self.rows.is_empty() && self.is_end
     }
 
-    /// Takes the next row, if it is at this position.
     fn take(&mut self, key: &SortKey) -> Option<(&P, PartRow<P::Item>)> {
         let row = self.rows.pop_front_if(|row| row.key == *key)?;
         Some((&self.part, row))
@@ -386,14 +382,5 @@ mod tests {
         assert_eq!((merged.items.len(), merged.opened_parts.len(), reads()), (4, 1, [0, 1, 0]));
         let merged = page(&parts, None, &ample(6)).await;
         assert_eq!((merged.items.len(), merged.opened_parts.len(), reads()), (6, 2, [0, 2, 1]));
-    }
-
-    #[tokio::test]
-    async fn a_part_that_is_read_to_its_end_is_read_no_more() {
-        let part = |n: u32| Days { before: 1_000 - n, copies: vec![], reads: AtomicU32::new(0) };
-        let parts: Vec<Days> = (0..900).map(part).collect();
-        let merged = page(&parts, None, &ample(1)).await;
-        assert_eq!((merged.opened_parts.len(), merged.continues_after), (900, None));
-        assert!(parts.iter().all(|part| part.reads.load(Relaxed) == 1));
     }
 }

@@ -58,7 +58,6 @@ struct Candidate {
 }
 
 impl Items {
-    /// Creates the part of a list that a container has in a window.
     pub(super) fn new<const SEARCH: bool>(
         news: &News,
         tier: Tier,

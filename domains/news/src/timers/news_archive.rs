@@ -30,7 +30,6 @@ pub(crate) fn archive_run(news: &News, slice: RunSlice) -> MovingRun<'_> {
     MovingRun::begin(news.latest_committed().in_background(), &news.background, slice, dues)
 }
 
-/// Brings the due partitions to the archive, and writes a record for each.
 pub(crate) async fn archive(news: &News, slice: RunSlice) -> Result<RunOutcome, StoreError> {
     let mut run = archive_run(news, slice);
     let mut due = BTreeSet::new();

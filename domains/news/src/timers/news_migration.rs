@@ -10,7 +10,6 @@ use crate::{
     state::News,
 };
 
-/// Brings the due items to the warm container.
 pub(crate) async fn migrate(news: &News, slice: RunSlice) -> Result<RunOutcome, StoreError> {
     let latest = news.latest_committed().in_background();
     let known = ProgressRecord::read(&latest.locations).await?;

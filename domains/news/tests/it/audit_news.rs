@@ -118,17 +118,6 @@ async fn a_carried_copy_whose_item_is_in_no_colder_container_is_the_item_again()
 }
 
 #[tokio::test]
-async fn an_item_that_would_expire_stays() {
-    let (room, item) = one(3.0).await;
-    let mut expiring = room.stored("feeds_current", &item["id"]).await;
-    expiring["ttl"] = json!(3_600);
-    room.put("feeds_current", &expiring).await;
-    is_repaired(&room, &["item-expiring"]).await;
-    room.days_pass(2).await;
-    room.read(&item).await.expect(200);
-}
-
-#[tokio::test]
 async fn a_pending_move_is_ended() {
     let (room, item) = one(3.0).await;
     let to = room.leave_departure(&item).await;
@@ -189,24 +178,6 @@ async fn of_a_move_that_has_left_its_source_behind_the_source_goes() {
     is_repaired(&room, &["item-twice"]).await;
     assert_eq!(room.urls("days=90").await, ["one"]);
     assert_eq!(room.read(&item).await.expect(200).json(), item);
-}
-
-#[tokio::test]
-async fn a_page_of_items_costs_as_many_requests_as_one_item() {
-    let mut requests = Vec::new();
-    for n in [1, 90] {
-        let room = Newsroom::new().await;
-        let items: Vec<_> = (0..n).map(|n| room.item("reuters", &n.to_string(), 3.0)).collect();
-        let answer = room.world.post("/api/news/items/batch", json!({"items": items})).await;
-        assert_eq!(answer.expect(200).json()["succeeded"], n);
-        let app = room.app(HYBRID).await;
-        let options = AuditOptions { settle: Duration::ZERO, repair: false };
-        let (_, audit) = app.audits().find(|(domain, _)| *domain == "news").unwrap();
-        let summary = audit.run(options, &mut Vec::new()).await.unwrap();
-        requests.push(summary.store_requests);
-    }
-    // The 16 items that are checked at a time may all look for the record of their provider.
-    assert!(requests[1] <= requests[0] + 16, "{requests:?}");
 }
 
 #[tokio::test]

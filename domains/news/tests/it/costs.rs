@@ -43,7 +43,6 @@ fn around(room: &Newsroom) -> String {
 #[tokio::test]
 async fn every_request_of_the_news_costs_what_the_documents_say() {
     let room = filled(HYBRID).await;
-    let items = || "/api/news/items".to_owned();
     let known = room.world.get("/api/news/items?provider=reuters&limit=1").await.expect(200).json();
     let old = room.world.get(&format!("/api/news/items?{}&limit=1", around(&room))).await;
     let known = known["items"][0].clone();
@@ -69,49 +68,29 @@ async fn every_request_of_the_news_costs_what_the_documents_say() {
         let items: Vec<Value> = (1_000..1_000 + n).map(dated).collect();
         Some(json!({"items": items}))
     };
+    let get = |what, path: String| ("GET", what, path, None);
+    let post = |what, body| ("POST", what, "/api/news/items".to_owned(), body);
+    let posts = |what, body| ("POST", what, "/api/news/items/batch".to_owned(), body);
+    let list = |query: &str| format!("/api/news/{query}");
+    let warm = around(&room);
     let requests = [
         // The reads first: what the process remembers of the migration holds for a minute.
-        ("GET", "`/news/items/{partitionKey}/{id}`, hot", path(&known), None),
-        ("GET", "`/news/items/{partitionKey}/{id}`, warm", path(&old), None),
-        ("GET", "`/news/items`, 20 of 7 days", "/api/news/items".to_owned(), None),
-        ("GET", "`/news/items`, 20 of 92 days", "/api/news/items?days=92".to_owned(), None),
-        ("GET", "`/news/items`, warm", format!("/api/news/items?{}", around(&room)), None),
-        (
-            "GET",
-            "`/news/items`, a provider, 20 of 7 days",
-            "/api/news/items?provider=gazette".to_owned(),
-            None,
-        ),
-        (
-            "GET",
-            "`/news/items`, a provider, warm",
-            format!("/api/news/items?provider=gazette&{}", around(&room)),
-            None,
-        ),
-        ("GET", "`/news/search`, 20 of 30 days", "/api/news/search?q=ccc".to_owned(), None),
-        (
-            "GET",
-            "`/news/search`, a provider, none of 30 days",
-            "/api/news/search?q=zzz&provider=gazette".to_owned(),
-            None,
-        ),
-        ("POST", "`/news/items`, new", items(), Some(item(&room, "reuters", 500, 0.5))),
-        (
-            "POST",
-            "`/news/items`, new, the first of a provider",
-            items(),
-            Some(item(&room, "new", 0, 0.5)),
-        ),
-        ("POST", "`/news/items`, edited", items(), edited(&known)),
-        ("POST", "`/news/items`, edited, warm", items(), edited(&old)),
-        (
-            "POST",
-            "`/news/items/batch`, 100 new of a partition",
-            format!("{}/batch", items()),
-            batch(100),
-        ),
-        ("POST", "`/news/items/batch`, 1 edited", format!("{}/batch", items()), batch(1)),
-        ("POST", "`/news/items`, moved to another partition", items(), Some(moved)),
+        get("`/news/items/{partitionKey}/{id}`, hot", path(&known)),
+        get("`/news/items/{partitionKey}/{id}`, warm", path(&old)),
+        get("`/news/items`, 20 of 7 days", list("items")),
+        get("`/news/items`, 20 of 92 days", list("items?days=92")),
+        get("`/news/items`, warm", list(&format!("items?{warm}"))),
+        get("`/news/items`, a provider, 20 of 7 days", list("items?provider=gazette")),
+        get("`/news/items`, a provider, warm", list(&format!("items?provider=gazette&{warm}"))),
+        get("`/news/search`, 20 of 30 days", list("search?q=ccc")),
+        get("`/news/search`, a provider, none of 30 days", list("search?q=zzz&provider=gazette")),
+        post("`/news/items`, new", Some(item(&room, "reuters", 500, 0.5))),
+        post("`/news/items`, new, the first of a provider", Some(item(&room, "new", 0, 0.5))),
+        post("`/news/items`, edited", edited(&known)),
+        post("`/news/items`, edited, warm", edited(&old)),
+        posts("`/news/items/batch`, 100 new of a partition", batch(100)),
+        posts("`/news/items/batch`, 1 edited", batch(1)),
+        post("`/news/items`, moved to another partition", Some(moved)),
     ];
     budget_table(&room.world, "news", requests, "docs/costs.md").await;
 }

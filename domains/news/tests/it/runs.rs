@@ -1,15 +1,12 @@
 //! The migration and the archive.
 
-use std::{
-    num::NonZeroU32,
-    time::{Duration, Instant},
-};
+use std::{num::NonZeroU32, time::Duration};
 
 use serde_json::{Value, json};
 use tributary_functions::projection::BackgroundOptions;
 use tributary_local::cosmos::{
     Fault,
-    RequestKind::{Create, Query, Replace},
+    RequestKind::{Create, Query},
 };
 use tributary_testing::interleavings::held;
 
@@ -56,19 +53,6 @@ async fn a_just_migrated_item_is_listed_though_a_replica_lacks_it() {
 }
 
 #[tokio::test]
-async fn an_item_that_was_never_migrated_never_expires() {
-    let room = Newsroom::new().await;
-    let item = room.post("reuters", "old", 1.0).await.expect(201).json();
-    room.days_pass(400).await;
-    assert_eq!(room.read(&item).await.expect(200).json(), item);
-    let window = format!("from={}&to={}", room.days_ago(402.0), room.days_ago(400.0));
-    assert_eq!(room.urls(&window).await, ["old"]);
-    room.migrate().await;
-    room.days_pass(2).await;
-    assert_eq!(room.read(&item).await.expect(200).json(), item);
-}
-
-#[tokio::test]
 async fn whole_partitions_go_to_the_archive_after_two_years_with_a_record() {
     let room = Newsroom::new().await;
     let items = [("old", 95.0), ("older", 100.0), ("new", 1.0)];
@@ -103,28 +87,6 @@ async fn recorded(room: &Newsroom) -> u64 {
 }
 
 #[tokio::test]
-async fn a_run_of_the_archive_does_not_read_items_that_are_not_due() {
-    let room = Newsroom::new().await;
-    room.at_one_time();
-    // The date is two years ago, in the quarter that has not ended by then.
-    let items: Vec<Value> = (0..350)
-        .map(|n| room.item("gazette", &n.to_string(), 760.0 + f64::from(n) / 1e3))
-        .collect();
-    batch(&room, &items).await;
-    for path in ["/api/news/archive", "/api/news/archive?dryRun=true"] {
-        room.world.post(path, json!({})).await.expect(200);
-        let (_, requests) = room
-            .world
-            .requests_of(async { room.world.post(path, json!({})).await.expect(200) })
-            .await;
-        let queries = requests.iter().filter(|request| request.kind == Query);
-        let of_dues =
-            queries.filter(|request| request.query.as_deref().unwrap().contains("publishedDate <"));
-        assert_eq!(of_dues.count(), 1, "{path}");
-    }
-}
-
-#[tokio::test]
 async fn a_failed_run_of_the_archive_has_recorded_its_archived_items() {
     let room = Newsroom::new().await;
     let items: Vec<Value> = (0..150)
@@ -140,33 +102,6 @@ async fn a_failed_run_of_the_archive_has_recorded_its_archived_items() {
     let archived = room.live_in("feeds_archive").await as u64;
     assert!(archived >= 100, "{archived}");
     assert_eq!(recorded(&room).await, archived);
-}
-
-#[tokio::test]
-async fn runs_end_with_their_slices_with_any_number_of_due_items() {
-    let room = Newsroom::new().await;
-    let items: Vec<Value> =
-        (0..100).map(|n| room.item("gazette", &n.to_string(), 20.0 + f64::from(n) / 1e3)).collect();
-    batch(&room, &items).await;
-    // An item takes some 28 request units, so each run ends at the budget or at the end of its time.
-    let background = BackgroundOptions {
-        request_units_per_second: NonZeroU32::new(300),
-        slice: Duration::from_millis(250),
-    };
-    let slow = room.with_background(background).await;
-    room.days_pass(20).await;
-    let started = Instant::now();
-    let done = slow.migrate().await;
-    assert_eq!(done["complete"], false);
-    assert!((1..100).contains(&done["migrated"].as_u64().unwrap()), "{done}");
-    let due = room.live_in("feeds_current").await;
-    slow.world.post("/api/news/archive", json!({})).await.expect(200);
-    room.days_pass(900).await;
-    room.migrate().await;
-    let done = slow.archive().await;
-    assert_eq!(done["complete"], false);
-    assert!(started.elapsed() < Duration::from_mins(1), "{:?}", started.elapsed());
-    assert!(due > 0);
 }
 
 #[tokio::test]
@@ -252,23 +187,6 @@ async fn moves_that_begin_without_an_end_do_not_keep_the_progress_back() {
     }
     let progress = room.stored("feeds_locations", &json!("migration")).await;
     assert!(progress["migratedBefore"].as_str() > Some("2000"), "{progress}");
-}
-
-#[tokio::test]
-async fn a_hundred_moves_that_cannot_end_hide_no_other_move() {
-    let room = Newsroom::new().await;
-    for n in 0..100 {
-        let stuck = room.post("reuters", &format!("stuck-{n}"), 1.0).await.expect(201).json();
-        leave_stuck_move(&room, &stuck).await;
-    }
-    room.post("reuters", "good", 1.0).await.expect(201);
-    // The item stands in its new place by then.
-    let moving =
-        held((&room.world, Replace, "feeds_locations"), room.post("reuters", "good", 60.0));
-    drop(moving.await);
-    assert_eq!(room.migrate().await["failed"], 100);
-    let tombstones = room.world.items("feeds_current").await;
-    assert_eq!(tombstones.iter().filter(|item| item["type"] == "vacated").count(), 1);
 }
 
 #[tokio::test]

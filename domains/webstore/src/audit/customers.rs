@@ -12,7 +12,6 @@ use tributary_functions::{
 use super::WebStoreChecks;
 use crate::model::{Customer, CustomerChange, CustomerItem, SalesOrder};
 
-/// The number of orders that one query of a count reads.
 const COUNT_PAGE_ORDERS: u32 = 1_000;
 
 impl WebStoreChecks {
@@ -50,7 +49,6 @@ impl WebStoreChecks {
         Ok(is_orphan.then(|| item.suspect(FindingKind::ORPHAN, words, &item.etag)))
     }
 
-    /// Writes the number of orders to a customer, under its ETag.
     pub(super) async fn write_count(&self, id: &str) -> RepairResult {
         let customers = self.store.latest_committed().customers;
         let stored = customers.item::<Customer>(id, id).await?.ok_or(Obstacle::Race)?;

@@ -63,7 +63,6 @@ impl WebStoreChecks {
         self.labels.find(&(kind, id.to_owned()), fresh, slot, copy).await
     }
 
-    /// Restores missing labels, and writes the names of all labels of a product.
     pub(super) async fn write_names(&self, category_id: &str, id: &str) -> RepairResult {
         let store = self.store.latest_committed();
         let stored = store.products.item::<Product>(category_id, id).await?;

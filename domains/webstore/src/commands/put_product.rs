@@ -60,7 +60,6 @@ enum Follows {
 }
 
 impl PutProduct {
-    /// Makes an attempt: creates the product, edits it, or sets the target of the next attempt.
     async fn save(
         &self,
         store: &WebStore,

@@ -73,7 +73,6 @@ impl FanOut for NamesInProducts {
         Update::from_item(product.with_newer_label(label)?.into())
     }
 
-    /// Restores a deleted label that a product uses.
     async fn apply_other(&self, change: &LabelItem) -> Result<Option<Effect>, StoreError> {
         let LabelItem::Deleted(deleted) = change else { return Ok(None) };
         let Self(store) = self;

@@ -31,7 +31,6 @@ impl ProductsIntegrity {
     }
 }
 
-/// The labels of some products, by kind and id.
 type Labels = HashMap<(LabelKind, String), Label>;
 
 impl Projection for ProductsIntegrity {

@@ -102,8 +102,6 @@ async fn every_divergence_of_a_customer_is_found_and_repaired() {
             vec!["copy-different customer ann", "count-differs ann ann"],
         ),
         (copy, json!({"version": 1}), vec!["copy-older customer ann"]),
-        (copy, json!({"version": 99}), vec!["copy-newer customer ann"]),
-        (copy, json!({"firstName": "Eve"}), vec!["copy-different customer ann"]),
     ] {
         let world = customers().await;
         change(&world, place, fields).await;

@@ -104,7 +104,8 @@ fn lines() -> Vec<Value> {
 #[tokio::test]
 async fn every_request_of_a_customer_costs_what_the_documents_say() {
     let world = customers().await;
-    let ann = format!("/api/customers/{ANN}");
+    let customer_path = |id: &str| format!("/api/customers/{id}");
+    let ann = customer_path(ANN);
     let order = given::order_of(&world, ANN, &lines()).await.expect(201);
     let order = order.header("location");
     world.settle().await;
@@ -114,12 +115,7 @@ async fn every_request_of_a_customer_costs_what_the_documents_say() {
     let both = [line(CATEGORY, "p1", 1), line(OTHER, "p1", 1)];
     let top = "/api/reports/top-customers";
     let requests = [
-        (
-            "PUT",
-            "`/customers/{customerId}`, new",
-            format!("/api/customers/{NEW}"),
-            Some(customer("N")),
-        ),
+        ("PUT", "`/customers/{customerId}`, new", customer_path(NEW), Some(customer("N"))),
         ("PUT", "`/customers/{customerId}`, edited", ann.clone(), Some(customer("Anna"))),
         ("GET", "`/customers/{customerId}`", ann.clone(), None),
         ("GET", "`…?include=orders`, 26 of them", format!("{ann}?include=orders"), None),
@@ -129,7 +125,7 @@ async fn every_request_of_a_customer_costs_what_the_documents_say() {
         ("POST", "`…/orders`, 3 products", format!("{ann}/orders"), items(&many)),
         ("POST", "`…/orders`, 2 categories", format!("{ann}/orders"), items(&both)),
         ("GET", "`…/orders`, 20 of them", format!("{ann}/orders"), None),
-        ("GET", "`…/orders`, empty", format!("/api/customers/{BOB}/orders"), None),
+        ("GET", "`…/orders`, empty", customer_path(BOB) + "/orders", None),
         ("GET", "`…/orders/{orderId}`", order.to_owned(), None),
         ("DELETE", "`…/orders/{orderId}`", order.to_owned(), None),
         ("GET", "`/reports/top-customers`", top.to_owned(), None),

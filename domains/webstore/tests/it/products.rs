@@ -64,19 +64,6 @@ async fn an_unknown_category_or_tag_is_a_404() {
 }
 
 #[tokio::test]
-async fn a_product_has_the_names_of_up_to_50_tags() {
-    let world = given::catalog().await;
-    let tags: Vec<String> = (0..50).map(|n| format!("t{n}")).collect();
-    for tag in &tags {
-        label(&world, &format!("tags/{tag}"), tag).await.expect(201);
-    }
-    let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
-    let made = product(&world, "bikes", "b2", 1, &tags).await.expect(201).json();
-    let names: Vec<_> = made["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
-    assert_eq!(names, tags);
-}
-
-#[tokio::test]
 async fn a_put_whose_answer_was_lost_is_carried_out_once() {
     let world = given::catalog().await;
     world.endpoint.inject(Fault::AnswerLost, Create, "product", 1);

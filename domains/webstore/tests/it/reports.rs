@@ -3,10 +3,7 @@
 use serde_json::json;
 
 use super::given;
-use crate::{
-    expect::{bad_fields, problem},
-    world::World,
-};
+use crate::{expect::problem, world::World};
 
 #[tokio::test]
 async fn the_leaderboard_follows_orders_and_edits() {
@@ -119,14 +116,4 @@ async fn a_report_has_customers_and_counts_and_nothing_private() {
     for private in ["ann@example.com", "emailAddress", "phoneNumber", "addresses"] {
         assert!(!copy.contains(private), "{copy}");
     }
-}
-
-#[tokio::test]
-async fn a_bad_parameter_is_named() {
-    let world = World::new().await;
-    for query in ["limit=0", "limit=101", "limit=x", "source=", "source=Query"] {
-        let answer = world.get(&format!("/api/reports/top-customers?{query}")).await;
-        assert_eq!(bad_fields(&answer), [query.split_once('=').unwrap().0]);
-    }
-    assert_eq!(ranking(&world, "query").await, []);
 }

@@ -1,6 +1,5 @@
 use super::world_with_dead_letter;
 use crate::given::path;
-use tributary_testing::problems::problem;
 
 #[tokio::test]
 async fn a_dead_letter_has_the_document_and_the_reason() {
@@ -29,13 +28,4 @@ async fn a_dead_letter_has_the_document_and_the_reason() {
     let etag = answer.header("etag").to_owned();
     let unchanged = [("if-none-match", etag.as_str())];
     world.call("GET", &path(&dead_letter), &unchanged, None).await.expect(304);
-}
-
-#[tokio::test]
-async fn a_missing_dead_letter_is_a_404_and_a_malformed_id_a_400() {
-    let (world, _) = world_with_dead_letter("RoomCounts").await;
-    for id in ["RoomCounts.no", "NoFunction.no", "no", "RoomCounts."] {
-        problem(&world.get(&format!("/api/dead-letters/{id}")).await, 404);
-    }
-    problem(&world.get("/api/dead-letters/.no").await, 400);
 }

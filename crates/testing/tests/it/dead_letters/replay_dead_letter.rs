@@ -86,26 +86,6 @@ async fn a_replay_survives_lost_answers() {
 }
 
 #[tokio::test]
-async fn the_replay_after_a_crash_between_applying_and_deleting_deletes_the_dead_letter() {
-    let (world, dead_letter) = world_with_dead_letter("RoomCopies").await;
-    world.write_item("rooms", &good_room("bad")).await;
-    world.endpoint.inject(Fault::Refused(503), Batch, "dead-letters", 40);
-    let mut outages = 0;
-    let answer = loop {
-        let answer = replay(&world, &dead_letter).await;
-        if answer.status != 503 {
-            break answer;
-        }
-        outages += 1;
-        let n = (copies(&world).await.len(), dead_letters(&world).await.len());
-        assert_eq!(n, (2, 1), "it is applied, and the dead letter still exists");
-    };
-    assert!(outages > 0);
-    assert_eq!(answer.expect(200).json()["outcome"], "unchanged");
-    assert!(dead_letters(&world).await.is_empty());
-}
-
-#[tokio::test]
 async fn a_change_that_fails_again_keeps_its_dead_letter_with_the_new_reason() {
     let (world, dead_letter) = world_with_dead_letter("RoomCopies").await;
     let still_bad = json!({"id": "bad", "roomId": "bad", "type": "room", "title": "half repaired"});
@@ -122,18 +102,6 @@ async fn a_change_that_fails_again_keeps_its_dead_letter_with_the_new_reason() {
 
     world.write_item("rooms", &good_room("bad")).await;
     replay(&world, &dead_letter).await.expect(200);
-}
-
-#[tokio::test]
-async fn a_throttled_or_unavailable_store_is_a_429_or_503_and_the_dead_letter_stays_unchanged() {
-    let (world, dead_letter) = world_with_dead_letter("RoomCopies").await;
-    world.write_item("rooms", &good_room("bad")).await;
-    let before = dead_letters(&world).await;
-    world.endpoint.inject(Fault::Refused(429), Read, "rooms", 1_000_000);
-    problem(&replay(&world, &dead_letter).await, 429);
-    world.endpoint.inject(Fault::Refused(503), Read, "dead-letters", 1_000_000);
-    problem(&replay(&world, &dead_letter).await, 503);
-    assert_eq!(dead_letters(&world).await, before);
 }
 
 #[tokio::test]

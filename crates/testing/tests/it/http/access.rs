@@ -1,10 +1,6 @@
 //! Callers of the rooms, and each way in which a function may admit the wrong ones.
 
-use axum::{
-    Json,
-    extract::State,
-    http::{HeaderMap, StatusCode},
-};
+use axum::{Json, extract::State, http::StatusCode};
 use serde_json::{Value, json};
 use tributary_functions::{
     config::ConfigError,
@@ -58,9 +54,6 @@ wrong_callers! {
     NoUserIsAsked, a_line_that_asks_for_an_owner_needs_a_handler_that_does:
         http::get("GetGuests", "/api/guests", AuthLevel::Owner, async || StatusCode::NO_CONTENT)
         => "GetGuests never asks for its user";
-    Keyless, a_keyless_line_needs_a_handler_that_asks_for_its_user:
-        http::post("Clear", "/api/clear", AuthLevel::KeylessUser, async || StatusCode::NO_CONTENT)
-        => "Clear never asks for its user";
     PublicCommand, a_command_is_not_for_every_caller:
         http::post("Clear", "/api/clear", AuthLevel::Anonymous, async || StatusCode::NO_CONTENT)
         => "Clear is a command for every caller";
@@ -70,9 +63,6 @@ wrong_callers! {
     EveryUserIsOwner, a_handler_that_lets_any_user_act_for_an_owner_is_found:
         http::put("PutPerson", "/api/people/{personId}", AuthLevel::Owner, put_any_person)
         => "PutPerson lets a-stranger act for another user";
-    Asks, a_line_for_a_key_needs_a_handler_that_asks_for_no_user:
-        http::get("GetSecret", "/api/secret", AuthLevel::Function, ask_by_header)
-        => "GetSecret asks for a user";
     OwnerIsTold, a_text_that_a_query_shows_to_its_owner_alone_is_in_no_public_answer:
         http::get("GetPerson", "/api/people/{personId}", AuthLevel::Owner, get_person)
         => "tells every caller a text that another query shows to its owner alone";
@@ -87,11 +77,6 @@ async fn put_any_person(
     JsonBody(_): JsonBody<rooms::Name>,
 ) -> Result<Json<Value>, ApiError> {
     Ok(Json(json!({})))
-}
-
-async fn ask_by_header(headers: HeaderMap) -> Result<StatusCode, ApiError> {
-    let user = headers.get("x-ms-client-principal-id");
-    user.map(|_| StatusCode::NO_CONTENT).ok_or(ApiError::Unauthorized("Sign in."))
 }
 
 /// Returns a person to the person alone; the rooms show the name to all.

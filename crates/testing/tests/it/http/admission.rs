@@ -4,9 +4,8 @@ use std::{convert::Infallible, time::Duration};
 
 use axum::{body::Body, http::Request};
 use bytes::Bytes;
-use futures::{StreamExt, join, stream};
+use futures::{StreamExt, stream};
 use serde_json::{Value, json};
-use tower::ServiceExt;
 use tributary_functions::{app::AppOptions, http::AdmissionOptions};
 use tributary_testing::{
     RequestKind::{Query, Read},
@@ -18,7 +17,6 @@ use tributary_testing::{
 use crate::{World, given, http::bodies::in_chunks};
 
 const SHORT_WAIT: Duration = Duration::from_millis(20);
-const LONG_WAIT: Duration = Duration::from_secs(10);
 
 async fn world_with(requests: u16, memory_mib: u16, wait: Duration) -> World {
     let admission = AdmissionOptions { requests, memory_mib, wait };
@@ -48,22 +46,6 @@ async fn a_request_too_many_is_a_503_with_retry_after() {
 }
 
 #[tokio::test]
-async fn a_request_waits_for_its_permit() {
-    let world = world_with(1, 1, LONG_WAIT).await;
-    for (kind, path) in [(Read, "/api/rooms/r1"), (Query, LARGE)] {
-        let (hold, first) = held((&world, kind, "rooms"), world.get(path)).await;
-        let first = async {
-            hold.release();
-            first.await
-        };
-        let (second, third, first) = join!(world.get(path), world.get("/api/rooms/r1"), first);
-        for answer in [first, second, third] {
-            answer.expect(200);
-        }
-    }
-}
-
-#[tokio::test]
 async fn a_request_that_waits_for_memory_keeps_no_small_one_waiting() {
     let world = world_with(2, 1, SHORT_WAIT).await;
     let (hold, page) = held((&world, Query, "rooms"), world.get(LARGE)).await;
@@ -76,36 +58,6 @@ async fn a_request_that_waits_for_memory_keeps_no_small_one_waiting() {
     hold.release();
     page.await.expect(200);
     world.put("/api/rooms/r2", large).await.expect(201);
-}
-
-#[tokio::test]
-async fn a_request_that_waits_for_memory_has_no_permit_yet() {
-    let world = world_with(2, 1, LONG_WAIT).await;
-    let (hold, page) = held((&world, Query, "rooms"), world.get(LARGE)).await;
-    let small = async {
-        world.get("/api/rooms/r1").await.expect(200);
-        hold.release();
-        page.await.expect(200);
-    };
-    let other = format!("{LARGE}?limit=50");
-    let (large, ()) = join!(world.get(&other), small);
-    large.expect(200);
-}
-
-#[tokio::test]
-async fn an_answer_takes_memory_until_it_is_sent() {
-    let world = world_with(2, 1, SHORT_WAIT).await;
-    let purpose = "x".repeat(10_000);
-    for _ in 0..40 {
-        given::booking_for(&world, "r1", "bob", &purpose).await.expect(201);
-    }
-    let request = Request::get(format!("{LARGE}?limit=40")).body(Body::empty()).unwrap();
-    let unsent = world.router.clone().oneshot(request).await.unwrap();
-    // 400 KB of 1 MiB are taken: three bookings fit, and 20 do not.
-    world.get(&format!("{LARGE}?limit=3")).await.expect(200);
-    problem(&world.get(LARGE).await, 503);
-    drop(unsent);
-    world.get(LARGE).await.expect(200);
 }
 
 #[tokio::test]

@@ -61,14 +61,6 @@ async fn the_limit_counts_bytes_as_sent() {
     }
 }
 
-#[tokio::test]
-async fn escapes_are_read_as_json_says() {
-    let world = given::rooms().await;
-    let body = r#"{"\u0070ersonId": "ann", "title": "\u0041nn\ud83d\ude00"}"#;
-    let room = world.send_body(ROOM, JSON, body).await.expect(201).json();
-    assert_eq!(room["title"], "Ann😀");
-}
-
 pub(crate) fn in_chunks(text: &str) -> Body {
     let chunks: Vec<Result<Bytes, Infallible>> =
         text.as_bytes().chunks(10_000).map(|chunk| Ok(Bytes::copy_from_slice(chunk))).collect();

@@ -114,17 +114,13 @@ async fn a_bad_token_is_refused_without_a_store_request() {
         "junk!".into(),
         token(""),
         token("junk"),
-        token("2,0"),
         token("1,now"),
         token(&later),
         token(&format!("1,-9223372036854775808,{positions}")),
         token(&format!("{good_text},")),
         token(&format!("{good_text},1/0:1#x")),
-        token(&format!("{good_text},1/:1#1")),
-        token(&format!("{good_text},1/0:1#1 #0=1")),
         token(&format!("{good_text},fffffffff/0:1#1#0=1")),
         "A".repeat(1_025),
-        "A".repeat(100_000),
     ] {
         for (method, path) in [("GET", "/api/rooms/r1"), ("DELETE", "/api/rooms/r1")] {
             let answer = world.call(method, path, &[(TOKEN, &bad)], None).await;
@@ -172,26 +168,6 @@ async fn a_position_that_no_write_has_had_is_answered_by_the_latest_state_and_fo
     assert_eq!(title(&other, None).await, "again");
     assert_eq!(title(&other, Some(edited.header(TOKEN))).await, "again");
     assert_eq!(other.endpoint.request_count() - n_before, 2);
-}
-
-#[tokio::test]
-async fn a_token_says_nothing_of_items_and_stays_short() {
-    let world = World::with_partitions(40).await;
-    let other = world.second_instance().await;
-    let mut token = String::new();
-    for number in 0..60 {
-        let headers = [(TOKEN, token.as_str())];
-        let headers = if token.is_empty() { &[][..] } else { &headers };
-        let name = Some(json!({"name": "A Name"}));
-        let path = format!("/api/people/person-{number}");
-        let named = world.call("PUT", &path, headers, name).await.expect(201);
-        let text = text(&named);
-        assert!(!["person", "people", "Name"].iter().any(|word| text.contains(word)), "{text}");
-        named.header(TOKEN).clone_into(&mut token);
-        assert!(token.len() <= 1_024, "{}", token.len());
-        let headers = [(TOKEN, token.as_str()), ("prefer", "wait=0")];
-        other.call("GET", &format!("{path}/rooms"), &headers, None).await.expect(200);
-    }
 }
 
 #[tokio::test]

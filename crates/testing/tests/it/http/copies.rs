@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
-use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
+use futures::{StreamExt, stream::FuturesUnordered};
 use serde_json::{Value, json};
 use tributary_functions::{
     app::AppOptions,
@@ -13,7 +13,7 @@ use tributary_functions::{
 };
 use tributary_testing::{
     Answer,
-    RequestKind::{self, ChangeFeed, Query},
+    RequestKind::{self, Query},
     interleavings::held,
     problems::problem,
 };
@@ -91,29 +91,6 @@ async fn a_wait_that_ends_first_gives_an_ordinary_answer_that_says_so() {
 }
 
 #[tokio::test]
-async fn an_instance_that_has_seen_the_effect_of_a_write_looks_no_more() {
-    let world = given::rooms().await;
-    let name = Some(json!({"name": "Anna"}));
-    let token = command(&world, "", ("PUT", "/api/people/ann"), name).await;
-    let token = command(&world, &token, ("PUT", "/api/rooms/r2"), titled("T")).await;
-    world.settle().await;
-    let other = world.second_instance().await;
-    for path in ["/api/people/ann/rooms", "/api/newest-rooms"] {
-        let first = read(&other, path, &token, "").await;
-        assert_eq!(first.header("copies-behind"), "");
-        let n_before = other.endpoint.request_count();
-        read(&other, path, &token, "").await;
-        let kinds = kinds(&other, n_before);
-        assert!(matches!(kinds.as_slice(), [(Query, _)]), "{kinds:?}");
-    }
-    // A write elsewhere concerns no list.
-    let booked = given::booking(&other, "r2", "bob").await.expect(201);
-    let n_before = other.endpoint.request_count();
-    read(&other, "/api/rooms/r2/bookings", booked.header(TOKEN), "").await;
-    assert_eq!(kinds(&other, n_before), [(Query, "rooms".to_owned())]);
-}
-
-#[tokio::test]
 async fn a_later_change_of_the_same_item_does_not_end_the_wait() {
     let world = given::rooms().await;
     world.settle().await;
@@ -185,25 +162,6 @@ async fn a_wait_for_a_write_that_never_was_ends_at_once_and_costs_no_more_than_a
 }
 
 #[tokio::test]
-async fn many_waits_for_writes_that_never_were_hinder_no_honest_one() {
-    let world = settled().await;
-    let token = command(&world, "", ("DELETE", "/api/rooms/r1"), None).await;
-    let world = patient(&world).await;
-    let forged = forged(&token, |_| 999_999_999);
-    let (n_before, began) = (world.endpoint.request_count(), Instant::now());
-    let many = async {
-        tokio::time::sleep(MOMENT).await;
-        let many = join_all((0..300).map(|_| read(&world, ROOMS, &forged, "wait=60"))).await;
-        assert!(many.iter().all(|list| list.header("copies-behind") == "?1"));
-        let looks = kinds(&world, n_before).into_iter().filter(|(kind, _)| *kind == ChangeFeed);
-        assert!(looks.count() as u128 <= 5 + began.elapsed().as_millis() / 20, "they share looks");
-        world.settle().await;
-    };
-    let (honest, ()) = futures::join!(read(&world, ROOMS, &token, "wait=60"), many);
-    assert_eq!((honest.header("copies-behind"), &honest.json()["items"]), ("", &json!([])));
-}
-
-#[tokio::test]
 async fn a_write_that_never_was_ends_no_wait_of_other_callers_for_its_effects() {
     let eager = EagerOptions { projections: Some(&["NamesInRooms"]), time: MOMENT * 10 };
     let projections = ProjectionOptions { eager, ..ProjectionOptions::default() };
@@ -219,13 +177,6 @@ async fn a_write_that_never_was_ends_no_wait_of_other_callers_for_its_effects() 
     let token = renamed("Annie").await;
     let list = read(&world, ROOMS, &token, "wait=1").await;
     assert_eq!(list.header("copies-behind"), "?1", "no trigger has copied the name: {}", list.text);
-    // Nor does a lease that this version cannot read.
-    let mut leases = world.items("leases").await;
-    leases.retain(|lease| {
-        lease["id"].to_string().contains("room-copies") && lease["LeaseToken"] == "0"
-    });
-    world.make_unreadable("leases", leases[0]["id"].as_str().unwrap(), "LeaseToken").await;
-    assert_eq!(read(&world, ROOMS, &token, "wait=1").await.header("copies-behind"), "?1");
 }
 
 #[tokio::test]
@@ -235,7 +186,7 @@ async fn after_a_split_no_answer_takes_a_waiting_write_for_applied() {
     let projections = ProjectionOptions { eager, ..ProjectionOptions::default() };
     let options = AppOptions { consistency, projections, ..World::options() };
     // Some of the rooms lie in either half. A renamed person has its name in the room at once.
-    for (room, renames) in (0..4).flat_map(|room| [(room, false), (room, true)]) {
+    for (room, renames) in [(0, false), (1, false), (2, false), (3, false), (0, true)] {
         let world = given::rooms().await.with_app(options).await;
         given::more_rooms(&world, 0..4).await;
         let room = format!("/api/rooms/b{room}");

@@ -1,10 +1,7 @@
 //! Answers while the store is throttled, unavailable, or full.
 
-use std::time::Duration;
-
 use futures::future::join;
 use serde_json::json;
-use tributary_functions::cosmos::Limits;
 use tributary_testing::{
     Answer, Fault,
     RequestKind::{Batch, Create, Query, Read, Replace},
@@ -31,17 +28,6 @@ async fn a_throttled_store_is_a_429_with_retry_after() {
     let world = given::rooms().await;
     world.endpoint.inject(Fault::Refused(429), Read, "rooms", 3);
     world.get("/api/rooms/r1").await.expect(200);
-}
-
-#[tokio::test]
-async fn an_unavailable_store_is_a_503() {
-    let world = given::rooms().await;
-    for kind in [Read, Query] {
-        world.endpoint.inject(Fault::Refused(503), kind, "rooms", 1_000);
-    }
-    problem(&world.get("/api/rooms/r1").await, 503);
-    problem(&world.get("/api/rooms/r1/bookings").await, 503);
-    problem(&given::room(&world, "r1", "ann").await, 503);
 }
 
 #[tokio::test]
@@ -95,21 +81,6 @@ async fn a_missing_container_is_a_503_and_not_a_missing_item() {
     }
 }
 
-#[tokio::test]
-async fn a_delete_of_a_missing_item_is_a_404_also_after_an_outage() {
-    let world = given::rooms().await;
-    given::room(&world, "gone", "ann").await.expect(201);
-    world.delete("/api/rooms/gone").await.expect(204);
-    for path in ["/api/rooms/gone", "/api/rooms/r1/bookings/b"] {
-        // The SDK retries the first ones, and the command the others.
-        for times in 1..=8 {
-            world.endpoint.inject(Fault::Refused(503), Read, "rooms", times);
-            let answer = world.delete(path).await;
-            assert_eq!(answer.status.as_u16(), 404, "{path}, {times}: {}", answer.text);
-        }
-    }
-}
-
 /// The store carries out the write of a conditional PUT, and its answer is lost. Another command writes
 /// before the PUT reads the item.
 #[tokio::test]
@@ -139,19 +110,5 @@ async fn a_conditional_put_whose_answer_was_lost_is_not_refused_for_its_own_writ
         answer.expect(if is_new { 201 } else { 200 });
         // Another command under this condition is refused.
         world.call("PUT", path, &condition, Some(title("ours"))).await.expect(412);
-    }
-}
-
-#[tokio::test]
-async fn a_request_whose_time_or_request_units_are_spent_sends_no_further_store_request() {
-    let world = given::rooms().await;
-    for limits in [
-        Limits { time: Duration::ZERO, ..Limits::REQUEST },
-        Limits { request_units: 0, ..Limits::REQUEST },
-    ] {
-        let limited = world.with_limits(limits).await;
-        world.endpoint.take_requests();
-        limited.get("/api/rooms/r1").await.expect(503);
-        assert_eq!(world.endpoint.take_requests().len(), 0);
     }
 }

@@ -22,7 +22,7 @@ use tributary_functions::{
 };
 use tributary_testing::{
     Answer, AppUnderTest,
-    checks::{self, conditions, openapi::OpenApiDocument},
+    checks::{self, openapi::OpenApiDocument},
 };
 
 use crate::{
@@ -310,9 +310,7 @@ fn the_openapi_document_has_the_errors_and_the_sign_in_of_the_app() {
 #[tokio::test]
 async fn the_generic_checks_read_the_errors_of_the_app_and_sign_in() {
     checks::bad_requests_are_refused(&World::new().await).await;
-    conditions::are_honoured::<Foreign>().await;
     checks::access_by_caller::<Foreign>().await;
-    checks::send_examples(&World::new().await).await;
 }
 
 /// The same functions without errors and a sign-in of their own.

@@ -1,29 +1,9 @@
 //! Requests that the Functions host repeats: without a body, up to 40 times, when its connection to the
 //! handler breaks, always under one invocation id.
 
-use futures::future::join_all;
 use tributary_testing::{checks::answered_as_the_first_time, problems::problem};
 
 use crate::given::{self, deliver};
-
-#[tokio::test]
-async fn deletes_of_many_children_at_once_that_are_repeated_are_each_recognised() {
-    let world = given::rooms().await;
-    let mut paths = Vec::new();
-    for _ in 0..64 {
-        let booking = given::booking(&world, "r1", "bob").await.expect(201);
-        paths.push(booking.header("location").to_owned());
-    }
-    let restarted = world.second_instance().await;
-    for world in [&world, &restarted] {
-        let sent = paths.iter().map(|path| world.invoke(path, ("DELETE", path)));
-        for answer in join_all(sent).await {
-            answer.expect(204);
-        }
-    }
-    let room = world.get("/api/rooms/r1").await.expect(200).json();
-    assert_eq!(room["bookingCount"], 0);
-}
 
 #[tokio::test]
 async fn a_replay_or_delete_of_a_dead_letter_that_is_repeated_is_answered_as_the_first_time() {

@@ -1,17 +1,10 @@
 //! A projection is rebuilt: its sources are applied again, beside live changes.
 
-use std::{
-    num::NonZeroU32,
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
-use tributary_functions::{
-    app::{AppOptions, MAINTENANCE},
-    projection::BackgroundOptions,
-    values::Timestamp,
-};
+use tributary_functions::{app::MAINTENANCE, values::Timestamp};
 use tributary_local::cosmos::{
     Fault,
     RequestKind::{ChangeFeed, Create, Query, Read, Replace},
@@ -25,8 +18,8 @@ use tributary_testing::{
 use super::{pause, resume};
 use crate::{World, given};
 
-/// More than two pages.
-const ROOMS: usize = 230;
+/// More than a page.
+const ROOMS: usize = 130;
 
 /// Creates a world with many rooms in three partitions, of which no copy was made.
 async fn world_without_copies() -> World {
@@ -74,7 +67,7 @@ async fn a_rebuild_makes_every_copy_again_and_reports_its_progress() {
     let progress = &done["rebuild"]["progress"];
     let counts = ["items", "read", "applied", "deadLetters"].map(|name| &progress[name]);
     assert_eq!(counts, [ROOMS, ROOMS, ROOMS, 0]);
-    assert!(progress["requestUnits"].as_f64().unwrap() > 1_000.0, "{progress}");
+    assert!(progress["requestUnits"].as_f64().unwrap() > 500.0, "{progress}");
 
     world.settle().await;
     world.tick(MAINTENANCE).await.unwrap();
@@ -86,25 +79,6 @@ async fn a_rebuild_makes_every_copy_again_and_reports_its_progress() {
     let count = |kind| requests.iter().filter(|request| request.kind == kind).count();
     let counts = [Query, ChangeFeed, Read].map(count);
     assert_eq!((counts, requests.len()), ([6, 15, 1], 22), "a run with nothing to do is cheap");
-}
-
-#[tokio::test]
-async fn a_rebuild_keeps_to_the_budget_of_the_background() {
-    let world = world_without_copies().await;
-    rebuild(&world, json!({})).await.expect(200);
-    let rate = 1_600;
-    let background = BackgroundOptions {
-        request_units_per_second: NonZeroU32::new(rate),
-        ..BackgroundOptions::default()
-    };
-    let began = Instant::now();
-    let options = AppOptions { background, ..World::options() };
-    world.with_app(options).await.tick(MAINTENANCE).await.unwrap();
-    let seconds = began.elapsed().as_secs_f64();
-    // The next work pays for the last page. So only half is certain.
-    let units = status(&world).await["rebuild"]["progress"]["requestUnits"].as_f64().unwrap();
-    assert!(seconds >= units / 2.0 / f64::from(rate), "{units} RU in {seconds} s");
-    assert_eq!(copies(&world).await, ROOMS);
 }
 
 #[tokio::test]
@@ -127,7 +101,7 @@ async fn a_rebuild_that_is_killed_goes_on_behind_its_last_page() {
     let world = world_without_copies().await;
     rebuild(&world, json!({})).await.expect(200);
     let killed = world.second_instance().await;
-    let limit = world.endpoint.request_count() + 150;
+    let limit = world.endpoint.request_count() + 90;
     tokio::select! {
         biased;
         () = async {
@@ -150,7 +124,7 @@ async fn a_rebuild_that_is_killed_goes_on_behind_its_last_page() {
 }
 
 #[tokio::test]
-async fn a_second_rebuild_is_refused_until_the_first_has_ended() {
+async fn a_second_rebuild_is_refused_until_the_first_has_ended_or_is_cancelled() {
     let world = world_without_copies().await;
     rebuild(&world, json!({})).await.expect(200);
     problem(&rebuild(&world, json!({})).await, 409);
@@ -161,18 +135,10 @@ async fn a_second_rebuild_is_refused_until_the_first_has_ended() {
     world.tick(MAINTENANCE).await.unwrap();
     assert_eq!(copies(&world).await, 0);
     rebuild(&world, json!({})).await.expect(200);
-}
-
-#[tokio::test]
-async fn a_rebuild_that_is_cancelled_stops_its_worker() {
-    let world = world_without_copies().await;
-    rebuild(&world, json!({})).await.expect(200);
+    // It stops a worker, too.
     let worker = world.second_instance().await;
-    let cancel = async {
-        let path = "/api/projections/RoomCopies/cancel-rebuild";
-        world.post(path, json!({})).await.expect(200);
-    };
-    amid((&world, Create, "people"), worker.tick(MAINTENANCE), cancel).await.unwrap();
+    let cancelled = async { drop(cancel().await.expect(200)) };
+    amid((&world, Create, "people"), worker.tick(MAINTENANCE), cancelled).await.unwrap();
     assert_eq!(status(&world).await["rebuild"]["step"], "cancelled");
     assert!(copies(&world).await < ROOMS);
 }
@@ -214,20 +180,7 @@ async fn a_rebuild_finds_sources_that_a_replica_does_not_show_yet() {
     assert_eq!(copies(&world).await, 1);
 }
 
-#[tokio::test]
-async fn a_position_that_the_store_refuses_begins_the_sources_again() {
-    let world = world_without_copies().await;
-    rebuild(&world, json!({})).await.expect(200);
-    let mut state = world.item("projections", "RoomCopies").await;
-    state["rebuild"]["step"]["position"] = json!("of another version");
-    state["rebuild"]["progress"]["read"] = json!(100);
-    world.write_item("projections", &state).await;
-    world.tick(MAINTENANCE).await.unwrap();
-    assert_eq!(copies(&world).await, ROOMS);
-    assert_eq!(status(&world).await["rebuild"]["progress"]["read"], ROOMS);
-}
-
-/// Each run reads some sources, and the next one cannot go on behind them.
+/// A position that the store refuses begins the sources again, but not for ever.
 #[tokio::test]
 async fn a_rebuild_whose_positions_are_all_refused_fails_and_can_be_asked_for_again() {
     let world = world_without_copies().await;
@@ -253,8 +206,10 @@ async fn a_rebuild_whose_positions_are_all_refused_fails_and_can_be_asked_for_ag
     assert_eq!(status(&world).await, failed, "nothing is left to do");
 
     rebuild(&world, json!({})).await.expect(200);
+    refuse_position().await;
     world.tick(MAINTENANCE).await.unwrap();
     assert_eq!(copies(&world).await, ROOMS);
+    assert_eq!(status(&world).await["rebuild"]["progress"]["read"], ROOMS);
 }
 
 #[tokio::test]

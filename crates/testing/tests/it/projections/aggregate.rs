@@ -1,12 +1,10 @@
 //! The totals of an aggregate: deliveries that fail in the middle, and the audit from the definition.
 
-use serde_json::json;
 use tributary_functions::{
-    audit::Audit,
     cosmos::{Container, StoreError},
     projection::{Effect, Projection, aggregate::AggregateProjection},
 };
-use tributary_testing::{Fault, RequestKind::Batch, audits::findings};
+use tributary_testing::{Fault, RequestKind::Batch};
 
 use crate::{World, given, rooms::RoomCounts};
 
@@ -51,36 +49,4 @@ async fn a_share_that_the_store_refuses_is_counted_once_by_the_next_attempt() {
     world.endpoint.inject(Fault::Refused(412), Batch, "room-counts", 1);
     apply(&world).await.unwrap();
     are_counted(&world, [1, 0]).await;
-}
-
-#[tokio::test]
-async fn the_audit_checks_and_repairs_an_aggregate_from_its_definition() {
-    let world = given::rooms().await;
-    given::room(&world, "r2", "bob").await.expect(201);
-    let [rooms, counts] = rooms_and_counts(&world).await;
-    let audit = Audit::of_aggregate::<RoomCounts>("Audit", "0 0 3 * * 0", &rooms, &counts);
-    // No projection has counted.
-    for repair in [false, true] {
-        let missing = ["copy-missing ann of r1", "copy-missing bob of r2"];
-        assert_eq!(findings(&audit, repair).await, missing);
-    }
-    assert_eq!(findings(&audit, false).await, [""; 0]);
-    are_counted(&world, [1, 1]).await;
-
-    // The counts are wrong in three ways.
-    for item in [
-        json!({"id": "total", "key": "ann", "value": 7}),
-        json!({"id": "of r2", "key": "ann", "version": 1, "amount": 1}),
-    ] {
-        world.write_item("room-counts", &item).await;
-    }
-    world.delete_item("room-counts", "bob", "of r2").await;
-    let found = findings(&audit, true).await;
-    for expected in ["copy-extra ann of r2", "copy-missing bob of r2", "count-differs ann total"] {
-        assert!(found.iter().any(|found| found == expected), "{found:?}");
-    }
-    // The next audit checks the changes of a repair.
-    findings(&audit, true).await;
-    assert_eq!(findings(&audit, false).await, [""; 0]);
-    are_counted(&world, [1, 1]).await;
 }

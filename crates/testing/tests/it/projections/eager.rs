@@ -6,10 +6,6 @@ use axum::{
     extract::{RawQuery, State},
     http::StatusCode,
 };
-use futures::{
-    FutureExt as _,
-    future::{join, join_all},
-};
 use serde_json::{Value, json};
 use tributary_functions::{
     app::AppOptions,
@@ -22,18 +18,15 @@ use tributary_functions::{
 };
 use tributary_testing::{
     Answer, AppUnderTest, Fault,
-    RequestKind::{self, Batch, Create, Query, Read, Replace},
-    interleavings::held,
+    RequestKind::{self, Create, Query, Read, Replace},
 };
 
 use crate::{
-    Rooms, World,
-    given::{self, deliver},
+    Rooms, World, given,
     operator::{pause, resume},
     rooms::{self, RoomsItem},
 };
 
-const MOMENT: Duration = Duration::from_millis(300);
 const TOKEN: &str = "consistency-token";
 
 /// The projections of rooms that have little work for a change.
@@ -149,28 +142,6 @@ async fn a_reader_with_its_token_sees_the_copies_behind_a_stale_replica() {
 }
 
 #[tokio::test]
-async fn the_delivery_of_an_applied_change_writes_nothing() {
-    let world = eager_rooms().await;
-    for title in ["first", "second"] {
-        given::titled(&world, "r2", "ann", title).await;
-        let change = world.item("rooms", "r2").await;
-        let before = copy(&world, "r2").await;
-        assert_eq!(before["title"], title);
-        let other = with_eager(&world, COPIES).await;
-        for function in COPIES {
-            for instance in [&world, &world, &other] {
-                let n_before = world.endpoint.request_count();
-                deliver(instance, function, &change).await;
-                let requests = requests(&world, n_before);
-                let writes = |kind| matches!(kind, Replace | Batch | RequestKind::Upsert);
-                assert!(!requests.iter().any(|(kind, _)| writes(*kind)), "{requests:?}");
-            }
-        }
-        assert_eq!(copy(&world, "r2").await["_etag"], before["_etag"], "it is unchanged");
-    }
-}
-
-#[tokio::test]
 async fn a_copy_that_the_store_refuses_fails_no_command_and_the_change_feed_writes_it() {
     let world = eager_rooms().await;
     for (fault, room) in [
@@ -221,57 +192,6 @@ async fn a_paused_projection_applies_nothing_eagerly() {
 }
 
 #[tokio::test]
-async fn the_newer_of_two_changes_that_two_instances_apply_stays_in_either_order() {
-    for (kind, container, list) in
-        [(Replace, "people", LISTS[0].0), (Batch, "newest-rooms", LISTS[1].0)]
-    {
-        let world = eager_rooms().await;
-        let other = with_eager(&world, COPIES).await;
-        for (first, second) in [(&world, &other), (&other, &world)] {
-            let older = given::titled(first, "r1", "ann", "older");
-            let (hold, older) = held((&world, kind, container), older).await;
-            let newer = given::titled(second, "r1", "ann", "newer").await.expect(200);
-            hold.release();
-            let older = older.await.expect(200);
-            for earlier in [older, newer] {
-                let seen = read(&world, list, &earlier).await;
-                assert!(is_behind(&seen) || seen.text.contains("newer"), "{}", seen.text);
-            }
-            settles(&world).await;
-            assert_eq!(copy(&world, "r1").await["title"], "newer");
-        }
-    }
-}
-
-#[tokio::test]
-async fn the_commands_of_a_group_apply_their_change_once() {
-    let world = eager_rooms().await;
-    let n_before = world.endpoint.request_count();
-    let booking = || given::booking(&world, "r1", "bob");
-    let (hold, first) = held((&world, Batch, "rooms"), booking()).await;
-    // All others come while the first is under way.
-    let mut others = join_all((0..7).map(|_| booking())).boxed_local();
-    assert!(tokio::time::timeout(MOMENT, &mut others).await.is_err());
-    hold.release();
-    let (first, mut booked) = join(first, others).await;
-    booked.push(first);
-    let copies = requests(&world, n_before).into_iter().filter(|(_, of)| of == "people");
-    let kinds = copies.map(|(kind, _)| kind).collect::<Vec<_>>();
-    // Of the first booking, and of all others. Where both read the copy before one has written it, the other reads it
-    // again.
-    let one_after_the_other = [Read, Replace, Read, Replace];
-    let at_once = [Read, Read, Replace, Replace, Read, Replace];
-    assert!(kinds == one_after_the_other || kinds == at_once, "{kinds:?}");
-    for answer in booked {
-        let other = with_eager(&world, COPIES).await;
-        let list = read(&other, ROOMS, &answer.expect(201)).await;
-        let count = list.json()["items"][0]["bookingCount"].as_u64().unwrap();
-        assert!(is_behind(&list) || count > 0, "{}", list.text);
-    }
-    settles(&world).await;
-}
-
-#[tokio::test]
 async fn a_write_whose_answer_was_lost_is_waited_for() {
     let world = eager_rooms().await;
     world.endpoint.inject(Fault::AnswerLost, Create, "rooms", 1);
@@ -285,23 +205,6 @@ async fn a_write_whose_answer_was_lost_is_waited_for() {
     let list = read(&world, ROOMS, &edited).await;
     assert!(is_behind(&list), "an instance may have applied one of two: {}", list.text);
     settles(&world).await;
-}
-
-#[tokio::test]
-async fn an_instance_with_other_eager_projections_waits_for_all_writes() {
-    let world = eager_rooms().await;
-    let created = given::room(&world, "r2", "ann").await.expect(201);
-    for others in [&["RoomCopies"][..], &[]] {
-        let other = with_eager(&world, others).await;
-        assert!(is_behind(&read(&other, ROOMS, &created).await));
-    }
-    let plain = given::room(&with_eager(&world, &[]).await, "r3", "ann").await.expect(201);
-    assert!(is_behind(&read(&world, ROOMS, &plain).await));
-    // A projection that is not eager is waited for by all.
-    let world = with_eager(&world, &["NewestRooms"]).await;
-    let created = given::room(&world, "r4", "ann").await.expect(201);
-    assert!(!is_behind(&read(&world, NEWEST, &created).await));
-    assert!(is_behind(&read(&world, ROOMS, &created).await));
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tributary_local::cosmos::{
     Fault,
-    RequestKind::{Batch, Create, Query, Read, Replace, Upsert},
+    RequestKind::{Batch, Create, Read, Replace, Upsert},
 };
 
 use crate::{World, given};
@@ -65,21 +65,6 @@ async fn an_invocation_outlasts_transient_failures() {
 }
 
 #[tokio::test]
-async fn a_rename_survives_every_transient_failure() {
-    let world = given::rooms().await;
-    given::room(&world, "r2", "ann").await.expect(201);
-    for (n, (fault, times)) in TRANSIENT.into_iter().enumerate() {
-        given::person(&world, "ann", &format!("Ann {n}")).await.expect(200);
-        world.endpoint.inject(fault, Query, "rooms", times);
-        world.endpoint.inject(fault, Replace, "rooms", times);
-        given::deliver_item(&world, "NamesInRooms", ("people", "ann")).await;
-        for room in world.items("rooms").await {
-            assert_eq!(room["personName"], format!("Ann {n}"), "{fault:?}");
-        }
-    }
-}
-
-#[tokio::test]
 async fn changes_that_an_invocation_cannot_apply_in_its_time_are_retried_and_not_lost() {
     let world = given::rooms().await;
     let world = world.with_budget(Duration::from_millis(20)).await;
@@ -134,17 +119,6 @@ async fn all_changes_of_an_invocation_share_its_retry_budget() {
 }
 
 #[tokio::test]
-async fn the_removal_of_bookings_keeps_to_the_retry_budget() {
-    let world = given::rooms().await.with_budget(Duration::from_millis(20)).await;
-    given::booking(&world, "r1", "bob").await.expect(201);
-    world.delete("/api/rooms/r1").await.expect(204);
-    let items = world.items("rooms").await;
-    world.endpoint.inject(Fault::Refused(429), Batch, "rooms", 60);
-    assert!(deliver_until_it_succeeds(&world, "RoomsIntegrity", &items).await > 0);
-    assert_eq!(world.items("rooms").await.len(), 1, "only the tombstone is left");
-}
-
-#[tokio::test]
 async fn a_dead_letter_that_cannot_be_stored_keeps_its_batch_from_being_acknowledged() {
     let world = given::rooms().await;
     world.write_item("rooms", &given::bad_room("odd")).await;
@@ -178,26 +152,4 @@ async fn a_change_that_fails_a_transaction_holds_up_no_other() {
     assert_eq!([&dead_letter["function"], &dead_letter["documentId"]], ["NewestRooms", "n07"]);
     let head = world.item("newest-rooms", "~head").await;
     assert_eq!(head["members"].as_array().unwrap().len(), 9, "all but that one");
-}
-
-#[tokio::test]
-async fn a_group_that_fails_is_retried_in_halves() {
-    let world = given::rooms().await;
-    for n in 0..39 {
-        given::room(&world, &format!("n{n}"), "ann").await.expect(201);
-    }
-    let items = world.items("rooms").await;
-    let batches = async |refused: usize| {
-        let n_before = world.endpoint.request_count();
-        world.endpoint.inject(Fault::Refused(412), Batch, "newest-rooms", refused);
-        world.deliver("NewestRooms", &items).await.unwrap();
-        let mut requests = world.endpoint.requests_since(n_before);
-        requests.retain(|it| it.container == "newest-rooms" && it.kind == Batch);
-        requests.len()
-    };
-    // 40 changes; then 24 and 16; then 12, 12, 12 and 4.
-    assert_eq!(batches(3).await, 3 + 4);
-    assert!(world.items("dead-letters").await.is_empty());
-    assert_eq!(world.list("/api/newest-rooms").await.len(), 10);
-    assert_eq!(batches(0).await, 0, "a duplicate delivery writes nothing");
 }

@@ -5,7 +5,6 @@ mod audit_of_copies;
 mod eager;
 mod failure_contract;
 mod poisoned;
-mod shape_change;
 mod stale_reads;
 mod texts;
 mod window;

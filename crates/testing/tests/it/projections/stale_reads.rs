@@ -51,21 +51,6 @@ async fn bookings_of_a_deleted_room_are_removed_when_a_replica_does_not_show_the
 }
 
 #[tokio::test]
-async fn a_text_that_the_host_rewrites_is_copied_behind_a_stale_read_of_the_room() {
-    let world = given::rooms().await;
-    let frozen = world.stale_reads("rooms");
-    given::titled(&world, "r1", "ann", "2026-01-02T03:04:05Z").await.expect(200);
-    for (function, container, copy) in
-        [("RoomCopies", "people", "room:r1"), ("NewestRooms", "newest-rooms", "r1")]
-    {
-        elsewhere(&world, function, ("rooms", "r1")).await;
-        let copy = world.item(container, copy).await;
-        assert_eq!(copy["title"], "2026-01-02T03:04:05Z", "{function}");
-    }
-    drop(frozen);
-}
-
-#[tokio::test]
 async fn a_room_that_a_refill_has_admitted_is_updated_behind_a_stale_read_of_the_head() {
     let world = full_window().await;
     let frozen = world.stale_reads("newest-rooms");

@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 
 use futures::future::join_all;
-use proptest::{collection::vec, prelude::*, sample::select};
+use proptest::{prelude::*, sample::select};
 use serde_json::Value;
 use tributary_functions::values::may_be_rewritten_by_host;
 use tributary_local::host::{Console, FeedOptions, FeedPump, newtonsoft::rewritten_date};
@@ -34,19 +34,8 @@ fn date() -> impl Strategy<Value = String> {
         4 => "[0-9]{4}-(0[1-9]|1[0-3])-[0-3][0-9]T(24:00:00|[0-2][0-9]:[0-5][0-9]:[0-5][0-9]([.][0-9]{0,9})?)\
               (Z|z|[+-][0-9]{2}(:?[0-9]{2})?|[0-9]{2})?",
         2 => "/Date\\(-?[0-9]{1,15}([+-][0-9]{0,4})?\\)/",
-        1 => select(vec![KILLER, "9999-12-31T24:00:00Z"]).prop_map(str::to_owned),
+        1 => select(recorded()),
     ]
-}
-
-/// Generates a title, a name or a purpose: 1 to 100 characters.
-fn text() -> impl Strategy<Value = String> {
-    let texts = prop_oneof![
-        3 => select(recorded()),
-        3 => date(),
-        1 => "\\PC{1,60}",
-        1 => "[\u{0}-\u{20}\u{7f}\u{85}\u{2028}\u{2029}\u{feff}\"\\\\/<>&']{1,20}",
-    ];
-    texts.prop_filter("1 to 100 characters", |text| (1..=100).contains(&text.chars().count()))
 }
 
 #[derive(Debug, Clone)]
@@ -56,9 +45,17 @@ struct Texts {
     purpose: String,
 }
 
-fn texts() -> impl Strategy<Value = Texts> {
-    let two = || [text(), text()];
-    (two(), two(), text()).prop_map(|(names, titles, purpose)| Texts { names, titles, purpose })
+/// Returns the recorded texts that are titles, names and purposes, five for each person.
+fn texts() -> Vec<Texts> {
+    let odd = ["9999-12-31T24:00:00Z", KILLER, "\u{85}\"\\/<>&'\u{2028}\u{7f}"].map(str::to_owned);
+    let mut texts = [odd.to_vec(), recorded()].concat();
+    texts.retain(|text| (1..=100).contains(&text.chars().count()));
+    let people = texts.chunks_exact(5).map(|five| {
+        let [a, b, c, d, purpose] = five.to_vec().try_into().unwrap();
+        Texts { names: [a, b], titles: [c, d], purpose }
+    });
+    // The list of the newest rooms has 10.
+    people.take(10).collect()
 }
 
 impl Texts {
@@ -134,27 +131,17 @@ async fn copies_are_replayed(world: &World) {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 100, ..ProptestConfig::default() })]
-
-    #[test]
-    fn every_text_is_shown_and_copied_as_it_was_written(all in vec(texts(), 1..6), parses_dates: bool) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let world = World::new().await;
-            if parses_dates {
-                let all: Vec<_> = all.into_iter().filter(Texts::are_readable).collect();
-                live(&world.with_host_that_parses_dates(), &all).await;
-            } else {
-                live(&world, &all).await;
-            }
-        });
-    }
+#[tokio::test]
+async fn every_text_is_shown_and_copied_as_it_was_written() {
+    let mut all = texts();
+    live(&World::new().await, &all).await;
+    all.retain(Texts::are_readable);
+    live(&World::new().await.with_host_that_parses_dates(), &all).await;
 }
 
 proptest! {
     #[test]
-    fn a_text_that_the_host_has_rewritten_is_recognised_by_its_form(text in text()) {
+    fn a_text_that_the_host_has_rewritten_is_recognised_by_its_form(text in date()) {
         if let Ok(Some(delivered)) = rewritten_date(&text) {
             prop_assert!(may_be_rewritten_by_host(&delivered), "{text} came as {delivered}");
         }

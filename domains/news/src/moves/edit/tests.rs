@@ -47,7 +47,6 @@ fn note(at: &Place, text: usize) -> FeedItem {
     }
 }
 
-/// The fault of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 enum StepFault {
     #[default]
@@ -79,7 +78,6 @@ fn read<T: Clone>(history: &History<T>, is_stale: bool) -> Option<Stored<T>> {
     Some(Stored { item, etag: ETag::from(etag.to_string()) })
 }
 
-/// Writes an item over what was read, or deletes it.
 fn write<T: Clone>(
     history: &mut History<T>,
     item: Option<T>,
@@ -98,7 +96,6 @@ fn write<T: Clone>(
     Ok(ETag::from(etag.to_string()))
 }
 
-/// A store, as a worker sees it.
 #[derive(Clone)]
 struct Model {
     state: Arc<Mutex<State>>,
@@ -192,7 +189,6 @@ impl Places for Model {
     }
 }
 
-/// The work of a worker.
 #[derive(Debug, Clone)]
 enum Work {
     /// A command stores the note with a text of its own in a place.
