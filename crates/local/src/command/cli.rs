@@ -87,10 +87,6 @@ pub(crate) struct InvokeOptions {
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
 
-    /// Print what would be sent, and send nothing.
-    #[arg(long)]
-    pub dry_run: bool,
-
     #[command(flatten)]
     pub host: RunningHost,
 }

@@ -25,7 +25,7 @@ const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 const LINES_DEADLINE: Duration = Duration::from_millis(250);
 
 pub(super) async fn invoke(options: InvokeOptions) -> anyhow::Result<()> {
-    let InvokeOptions { function, documents, body, path, dry_run, host, example: _ } = options;
+    let InvokeOptions { function, documents, body, path, host, example: _ } = options;
     let host = HostClient::new(host)?;
     let HostedFunction { name, trigger } = host.function(&function).await?;
     match trigger {
@@ -42,7 +42,7 @@ pub(super) async fn invoke(options: InvokeOptions) -> anyhow::Result<()> {
             if request.body.is_some() {
                 request = request.header(header::CONTENT_TYPE, "application/json");
             }
-            if dry_run { print_request(&request) } else { call(&host, &name, request).await }
+            call(&host, &name, request).await
         }
         HostedTrigger::CosmosDb { container, last_batch } => {
             ensure!(
@@ -59,18 +59,11 @@ pub(super) async fn invoke(options: InvokeOptions) -> anyhow::Result<()> {
                     )
                 })?,
             };
-            if dry_run {
-                return print_json(&serde_json::to_vec(&documents)?);
-            }
             run(&host, &name, Some(&documents)).await
         }
-        HostedTrigger::Timer { schedule } => {
+        HostedTrigger::Timer => {
             let has_input = documents.is_some() || body.is_some() || path.is_some();
             ensure!(!has_input, "{name} is a timer: it takes no input");
-            if dry_run {
-                eprintln!("{name} is a timer ({schedule}): it takes no input");
-                return Ok(());
-            }
             run(&host, &name, None).await
         }
     }
@@ -96,16 +89,6 @@ fn example(
     let method = methods.first().map_or(Ok(Method::GET), |method| method.parse())?;
     let method = operation.map_or(method, |operation| operation.method);
     Ok(Call { body: body.map(Bytes::from), ..Call::new(method, path) })
-}
-
-fn print_request(request: &Call) -> anyhow::Result<()> {
-    let mut text = format!("{} {}\n", request.method, request.path).into_bytes();
-    if let Some(body) = &request.body {
-        text.extend_from_slice(b"content-type: application/json\n\n");
-        text.extend_from_slice(body);
-        text.push(b'\n');
-    }
-    print(&text)
 }
 
 async fn call(host: &HostClient, function: &str, request: Call) -> anyhow::Result<()> {
@@ -206,11 +189,7 @@ fn print_json(body: &[u8]) -> anyhow::Result<()> {
     if !text.is_empty() && !text.ends_with(b"\n") {
         text.push(b'\n');
     }
-    print(&text)
-}
-
-fn print(text: &[u8]) -> anyhow::Result<()> {
-    std::io::stdout().write_all(text).context("stdout is closed")
+    std::io::stdout().write_all(&text).context("stdout is closed")
 }
 
 #[cfg(test)]

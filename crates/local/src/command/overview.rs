@@ -6,7 +6,7 @@ use http::Method;
 
 use super::api_document::ApiDocument;
 use crate::demo::Demo;
-use crate::host::{AuthLevel, Console, Function, FunctionApp, FunctionTrigger, Keys};
+use crate::host::{AuthLevel, Console, Function, FunctionApp, FunctionTrigger, HttpTrigger, Keys};
 
 pub(super) struct Overview {
     pub(super) app: FunctionApp,
@@ -20,7 +20,11 @@ impl Overview {
         if domains.is_empty() {
             console.heading("\nFunctions:\n");
             for function in self.app.functions() {
-                console.plain(&format!("\t{}: {}", function.name, self.address(function, keys)));
+                let is_free = |http: &HttpTrigger| http.auth_level == AuthLevel::Anonymous;
+                let is_locked = keys.is_some() && !function.http().is_none_or(is_free);
+                let lock = if is_locked { " (key)" } else { "" };
+                let address = function.address(&self.url);
+                console.plain(&format!("\t{}: {address}{lock}", function.name));
             }
             for name in self.app.disabled() {
                 console.plain(&format!("\t{name}: disabled"));
@@ -60,7 +64,7 @@ impl Overview {
                 .is_some_and(|http| http.takes(&Method::GET) && http.template.matches("/"))
         };
         let has_page = self.app.functions().iter().any(is_page);
-        let page = if has_page { "the page" } else { "the functions as a page" };
+        let page = if has_page { "the page" } else { "the functions" };
         let mut paths = vec![(String::new(), page.to_owned())];
         for Demo { domain, to_try, .. } in demos {
             paths.push((format!("api/{to_try}"), format!("demo of {domain}")));
@@ -136,25 +140,6 @@ impl Overview {
         ];
         let lines = lines.into_iter().filter(|(_, names)| !names.is_empty());
         lines.map(|(what, names)| format!("{what} {}", names.join(", "))).collect()
-    }
-
-    fn address(&self, function: &Function, keys: Option<&Keys>) -> String {
-        match &function.trigger {
-            FunctionTrigger::Http(http) => {
-                let methods: Vec<_> = http.methods.iter().map(Method::as_str).collect();
-                let methods = match methods.join(",") {
-                    methods if methods.is_empty() => methods,
-                    methods => format!("[{methods}] "),
-                };
-                let is_locked = keys.is_some() && http.auth_level != AuthLevel::Anonymous;
-                let lock = if is_locked { " (key)" } else { "" };
-                format!("{methods}{}/{}{lock}", self.url, http.route)
-            }
-            FunctionTrigger::Cosmos(trigger) => {
-                format!("cosmosDBTrigger on {}/{}", trigger.database, trigger.container)
-            }
-            FunctionTrigger::Timer(timer) => format!("timerTrigger at {}", timer.schedule.as_str()),
-        }
     }
 }
 

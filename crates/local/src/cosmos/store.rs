@@ -22,7 +22,7 @@ pub(super) struct EndpointStore {
     pub(super) requests: RequestLog,
     pub(super) faults: Faults,
     pub(super) holds: Holds,
-    pub(super) replicas: Arc<Replicas>,
+    pub(super) replicas: Replicas,
     expiry_interval: Option<Duration>,
     /// True if a task removes expired items.
     expires: AtomicBool,
@@ -42,7 +42,7 @@ impl EndpointStore {
         let engine = Engine::open(data.as_deref())?;
         let options = Options { partitions, allowed_hosts, ..Options::default() };
         Ok(Self {
-            replicas: Arc::new(Replicas::new(engine.clone(), chaos.as_ref())),
+            replicas: Replicas::new(engine.clone(), chaos.as_ref()),
             service: Service::new(engine, options),
             requests: RequestLog::new(keep_requests),
             expiry_interval,
@@ -120,13 +120,13 @@ impl EndpointStore {
 
     /// Answers a read from a state that is old, if the request accepts one, and otherwise from the newest one.
     async fn read(&self, operation: &ItemsOperation, request: Request<Bytes>) -> Response<Bytes> {
-        let candidates = self.replicas.candidates(operation, &request);
-        for state in &candidates.states {
+        let (states, by_chance) = self.replicas.candidates(operation, &request);
+        for state in &states {
             let answer = self.service.answer(request.clone(), Some(state)).await;
             if !replicas::is_usable(&answer) {
                 continue;
             }
-            if let Some(chaos) = candidates.by_chance {
+            if let Some(chaos) = by_chance {
                 let newest = self.service.answer(request, None).await;
                 if (newest.status(), newest.body()) != (answer.status(), answer.body()) {
                     let [_, container] = &operation.names;

@@ -44,9 +44,7 @@ pub(crate) enum HostedTrigger {
         /// The last batch of the change feed; `None` before the first one, and after one that is large.
         last_batch: Option<Vec<Value>>,
     },
-    Timer {
-        schedule: String,
-    },
+    Timer,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -72,9 +70,7 @@ impl HostedFunction {
                 container: trigger.container.clone(),
                 last_batch: lock(&trigger.last_batch).as_deref().map(<[Value]>::to_vec),
             },
-            FunctionTrigger::Timer(timer) => {
-                HostedTrigger::Timer { schedule: timer.schedule.as_str().to_owned() }
-            }
+            FunctionTrigger::Timer(_) => HostedTrigger::Timer,
         };
         Self { name: function.name.clone(), trigger }
     }

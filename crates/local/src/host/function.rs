@@ -208,6 +208,22 @@ impl Function {
         Ok(Self { name: name.to_owned(), binding: binding.to_owned(), trigger, retry })
     }
 
+    /// Describes the trigger: the methods and the address of a route below `url`, or the source of the data.
+    pub(crate) fn address(&self, url: &str) -> String {
+        match &self.trigger {
+            FunctionTrigger::Http(http) => {
+                let methods: Vec<_> = http.methods.iter().map(Method::as_str).collect();
+                let methods = methods.join(",");
+                let methods = if methods.is_empty() { methods } else { format!("[{methods}] ") };
+                format!("{methods}{url}/{}", http.route)
+            }
+            FunctionTrigger::Cosmos(trigger) => {
+                format!("cosmosDBTrigger on {}/{}", trigger.database, trigger.container)
+            }
+            FunctionTrigger::Timer(timer) => format!("timerTrigger at {}", timer.schedule.as_str()),
+        }
+    }
+
     pub(crate) fn http(&self) -> Option<&HttpTrigger> {
         match &self.trigger {
             FunctionTrigger::Http(http) => Some(http),
