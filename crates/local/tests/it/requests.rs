@@ -39,10 +39,8 @@ async fn each_data_request_is_kept_once_with_the_work_of_the_store_and_metadata_
     let requests = store.endpoint.requests();
     let kinds: Vec<RequestKind> = requests.iter().map(|request| request.kind).collect();
     assert_eq!(kinds, [Create, Create, Read, Read, Batch, Delete]);
-    assert_eq!(requests[5].method, "DELETE");
     assert!(requests.iter().all(|request| request.container == "posts"));
     assert!(requests.iter().all(|request| request.partition_key.as_deref() == Some(r#"["p1"]"#)));
-    assert!(requests[0].bytes > 10 && requests[2].bytes == 0);
     let answers: Vec<StoreAnswer> =
         requests.into_iter().map(|request| request.answer.unwrap()).collect();
     let [created, _, read, missing, ..] = answers.as_slice() else { panic!("{answers:?}") };
@@ -51,7 +49,6 @@ async fn each_data_request_is_kept_once_with_the_work_of_the_store_and_metadata_
     assert_eq!((missing.status, missing.items_loaded, missing.items_returned), (404, 0, 0));
     assert!(created.request_units > 5.0 && read.request_units < 1.1);
     assert!((missing.request_units - 1.0).abs() < 0.01, "a refusal costs its point read");
-    assert!(read.bytes > 100);
 
     let one = query(&store, "SELECT VALUE COUNT(c.id) FROM c", FeedScope::partition("p1")).await;
     assert_eq!((one[0].items_loaded, one[0].items_returned), (2, 1));
