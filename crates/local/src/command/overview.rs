@@ -82,16 +82,13 @@ impl Overview {
     /// Returns path and name of a query that needs no key: one of the first domain, without parameters
     /// if there is one.
     fn query(&self) -> Option<(String, String)> {
-        let Some(document) = &self.document else {
-            let mut functions = self.app.functions().iter().filter(|one| is_anonymous_query(one));
-            let plain = functions
-                .find_map(|function| Some((function.http()?.route.clone(), function.name.clone())));
-            return plain.filter(|(route, _)| !route.contains('{'));
-        };
+        let document = self.document.as_ref()?;
         let domains: Vec<_> = document.domains().map(|(name, _)| name).collect();
         let queries = document.operations().filter(|operation| {
             let function = self.app.function(operation.name());
-            operation.method == Method::GET && function.is_some_and(is_anonymous_query)
+            let is_free = |http: &HttpTrigger| http.auth_level == AuthLevel::Anonymous;
+            operation.method == Method::GET
+                && function.and_then(Function::http).is_some_and(is_free)
         });
         let best = queries.min_by_key(|operation| {
             let domain = domains.iter().position(|name| operation.domain() == Some(name));
@@ -141,12 +138,4 @@ impl Overview {
         let lines = lines.into_iter().filter(|(_, names)| !names.is_empty());
         lines.map(|(what, names)| format!("{what} {}", names.join(", "))).collect()
     }
-}
-
-fn is_anonymous_query(function: &Function) -> bool {
-    function.http().is_some_and(|http| {
-        http.auth_level == AuthLevel::Anonymous
-            && http.takes(&Method::GET)
-            && !http.route.ends_with("openapi.json")
-    })
 }

@@ -23,7 +23,7 @@ pub(super) async fn tail(options: TailOptions) -> anyhow::Result<()> {
                 (colour.on_default(), line_of(&ended))
             }
             HostEvent::Skipped { count } => (Style::new(), format!("({count} events were lost)")),
-            HostEvent::Ended(_) | HostEvent::Line { .. } => continue,
+            HostEvent::Ended(_) => continue,
         };
         if writeln!(anstream::stdout().lock(), "{style}{line}{style:#}").is_err() {
             // stdout is closed.

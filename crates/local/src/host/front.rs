@@ -17,7 +17,6 @@ use super::app::FunctionApp;
 use super::function::AuthLevel;
 use super::invoke::{HandlerClient, Invoker};
 use super::process::HandlerWatch;
-use super::proxy::Proxy;
 use super::request_body::drain;
 use super::request_path;
 use super::server::HostOptions;
@@ -51,7 +50,7 @@ const MAX_HEADER_BYTES: usize = 32 * 1024;
 
 impl Front {
     /// Returns the handler of a request: if instances overlap, sometimes the second one.
-    fn handler(&self) -> &HandlerWatch {
+    pub(super) fn handler(&self) -> &HandlerWatch {
         let chaos = self.options.chaos.as_ref();
         let overlaps = chaos.is_some_and(|chaos| chaos.roll(ChaosKind::Overlap).is_some());
         &self.handlers[usize::from(overlaps) % self.n_serving]
@@ -173,13 +172,7 @@ impl Front {
             Some((_, http)) if self.level(&request) < http.auth_level => {
                 refused(request, StatusCode::UNAUTHORIZED)
             }
-            Some((function, _)) => {
-                let HostOptions { console, chaos, .. } = &self.options;
-                let (handler, client) = (self.handler(), &self.client);
-                let (chaos, body_limit) = (chaos.as_ref(), self.body_limit);
-                let proxy = Proxy { handler, client, console, chaos, body_limit };
-                proxy.forward(&function.name, request).await
-            }
+            Some((function, _)) => self.forward(&function.name, request).await,
         }
     }
 }
@@ -283,7 +276,7 @@ impl Keys {
     }
 
     /// Returns the highest level that the key of a request opens. The header wins over `?code=`.
-    pub fn level(&self, headers: &HeaderMap, uri: &Uri) -> AuthLevel {
+    fn level(&self, headers: &HeaderMap, uri: &Uri) -> AuthLevel {
         let header = headers.get("x-functions-key").map(|value| value.to_str().unwrap_or_default());
         let key = header.or_else(|| code(uri)).unwrap_or_default();
         if key == self.master {

@@ -22,12 +22,11 @@ use uuid::Uuid;
 use super::console::Console;
 use super::settings::Settings;
 
-/// The ports that a handler may get: none of those that the system gives to outgoing connections (Linux
-/// from 32,768 on, others from 49,152). The handler is restarted on its port, which a connection of any
-/// process could have taken meanwhile.
+/// The ports that a handler may get: none of those of outgoing connections (Linux from 32,768 on, others from
+/// 49,152), which could take the port before a restart.
 const HANDLER_PORTS: Range<u16> = 20_000..32_768;
 
-/// The longest wait for an executable that somebody still writes, as a build or the copy of a package does.
+/// The longest wait for an executable that a build or a copy still writes.
 const MAX_BUSY: Duration = Duration::from_secs(5);
 const BUSY_DELAY: Duration = Duration::from_millis(20);
 
@@ -42,8 +41,7 @@ pub struct HandlerOptions {
     pub working_directory: PathBuf,
     /// Its environment variables.
     pub settings: Settings,
-    /// A program that is given the executable and its arguments and becomes it, after it asked the
-    /// system to kill it together with its parent. `None` starts the executable itself.
+    /// A program that becomes the executable, after it asked the system to kill it together with its parent.
     pub launcher: Option<Vec<PathBuf>>,
     /// The time for the first answer to `GET /`; the host waits 30 s.
     pub start_timeout: Duration,
@@ -145,8 +143,7 @@ impl HandlerWatch {
         self.url().await.err().unwrap_or_else(ended)
     }
 
-    /// Kills the process, and with it every invocation in flight. The process is restarted. Three such
-    /// errors stop the host.
+    /// Kills the process, which is restarted. Three such errors stop the host.
     pub fn kill(&self) {
         // A kill under way is enough.
         let _ = self.kill.try_send(Kill::TimedOut);
@@ -158,7 +155,7 @@ impl HandlerWatch {
     }
 
     /// Starts the executable again after its file was replaced, and returns the URL when the new process is
-    /// ready. Requests in flight are finished first; requests that arrive meanwhile wait.
+    /// ready. Requests in flight are finished first.
     ///
     /// # Errors
     /// When the handler failed for good.
@@ -339,8 +336,7 @@ impl Drop for ProcessGroup {
         }
         // Other systems have no groups: this ends the handler alone.
         let _ = self.child.start_kill();
-        // The process ends at once. It is reaped here, so that it leaves no entry in the process table
-        // when this process ends next.
+        // The process ends at once. It is reaped here, so that it leaves no entry in the process table.
         for _ in 0..100 {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 break;

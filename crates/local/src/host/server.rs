@@ -26,7 +26,7 @@ use super::app::FunctionApp;
 use super::console::Console;
 use super::feed::{FeedOptions, FeedPump};
 use super::front::{Front, Keys};
-use super::function::FunctionTrigger;
+use super::function::{CosmosTrigger, FunctionTrigger};
 use super::invoke::{
     HandlerClient, HttpInvoker, InvocationFailure, InvocationResult, Invoker, handler_client,
 };
@@ -242,15 +242,13 @@ async fn clients(
 ) -> anyhow::Result<BTreeMap<String, CosmosClient>> {
     let mut clients = BTreeMap::new();
     for function in app.functions() {
-        let Some(trigger) = function.cosmos() else { continue };
-        for connection in [&trigger.connection, &trigger.lease_connection] {
-            if !clients.contains_key(connection) {
-                let client = settings::client(settings, connection).await.map_err(|fault| {
-                    let name = &function.name;
-                    anyhow!("the setting {connection} of {name} does not lead to a Cosmos DB account: {fault}")
-                })?;
-                clients.insert(connection.clone(), client);
-            }
+        let Some(CosmosTrigger { connection, .. }) = function.cosmos() else { continue };
+        if !clients.contains_key(connection) {
+            let client = settings::client(settings, connection).await.map_err(|fault| {
+                let name = &function.name;
+                anyhow!("the setting {connection} of {name} does not lead to a Cosmos DB account: {fault}")
+            })?;
+            clients.insert(connection.clone(), client);
         }
     }
     Ok(clients)
@@ -285,7 +283,7 @@ fn start_triggers(
                     poll_delay: options.poll_delay,
                     retry_scale: options.retry_scale,
                     console: options.console.clone(),
-                    lease_client: clients.get(&trigger.lease_connection).cloned(),
+                    lease_client: None,
                     chaos: options.chaos.clone(),
                     second_invoker: second.clone(),
                 };
