@@ -83,16 +83,6 @@ impl Hosted {
         self.host.url().trim_start_matches("http://")
     }
 
-    /// Sends a request; a body that is not empty gets its length.
-    pub(crate) async fn send(&self, line: &str, body: &str) -> Answer {
-        let length = match body.len() {
-            0 => String::new(),
-            length => format!("Content-Length: {length}\r\n"),
-        };
-        let head = format!("{line} HTTP/1.1\r\nHost: {}\r\n{length}\r\n", self.address());
-        self.send_raw((head + body).as_bytes()).await
-    }
-
     /// Sends these bytes and reads one answer.
     pub(crate) async fn send_raw(&self, bytes: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(self.address()).await.unwrap();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -23,14 +24,14 @@ use tributary_local::host::{
 
 use crate::hosted::Delivery;
 
-/// A folder that is deleted on drop.
-pub(crate) struct Folder(PathBuf);
+/// A folder that is deleted on drop, and the number of deliveries that were taken there.
+pub(crate) struct Folder(PathBuf, AtomicUsize);
 
 impl Folder {
     pub(crate) fn new() -> Self {
         let path = std::env::temp_dir().join(format!("tributary-host-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(path, AtomicUsize::new(0))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -44,10 +45,11 @@ impl Folder {
 
     /// Takes the requests that the handler has had.
     pub(crate) fn deliveries(&self) -> Vec<Delivery> {
-        let file = self.0.join("deliveries");
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
-        let _ = std::fs::remove_file(file);
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        let text = std::fs::read_to_string(self.0.join("deliveries")).unwrap_or_default();
+        let complete = text.rsplit_once('\n').map_or("", |(complete, _)| complete);
+        let lines: Vec<_> = complete.lines().collect();
+        let n_taken = self.1.swap(lines.len(), Ordering::Relaxed);
+        lines[n_taken..].iter().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     pub(crate) fn write(&self, file: &str, content: impl Display) -> &Self {
