@@ -102,7 +102,9 @@ async fn run(host: &HostClient, function: &str, documents: Option<&[Value]>) -> 
     let result = host.run(function, documents).await?;
     let ManualResult { duration_ms, answer, failure } = result;
     let InvocationAnswer { done, charge: units, logs } = answer;
-    logs.iter().for_each(|line| anstream::eprintln!("  {line}"));
+    for line in logs {
+        anstream::eprintln!("  {line}");
+    }
     if let Some(failure) = failure {
         bail!("{function} failed after {duration_ms} ms: {failure}");
     }

@@ -31,21 +31,14 @@ pub(super) struct EndpointStore {
 
 impl EndpointStore {
     pub(super) fn new(options: EndpointOptions) -> std::io::Result<Self> {
-        let EndpointOptions {
-            partitions,
-            data,
-            expiry_interval,
-            keep_requests,
-            allowed_hosts,
-            chaos,
-        } = options;
-        let engine = Engine::open(data.as_deref())?;
-        let options = Options { partitions, allowed_hosts, ..Options::default() };
+        let EndpointOptions { partitions, allowed_hosts, chaos, .. } = options;
+        let engine = Engine::open(options.data.as_deref())?;
+        let of_service = Options { partitions, allowed_hosts, ..Options::default() };
         Ok(Self {
             replicas: Replicas::new(engine.clone(), chaos.as_ref()),
-            service: Service::new(engine, options),
-            requests: RequestLog::new(keep_requests),
-            expiry_interval,
+            service: Service::new(engine, of_service),
+            requests: RequestLog::new(options.keep_requests),
+            expiry_interval: options.expiry_interval,
             expires: AtomicBool::new(false),
             splits: chaos.clone().map(Splits::new).map(Arc::new),
             faults: Faults { chaos, pending: std::sync::Mutex::default() },

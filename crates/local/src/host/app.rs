@@ -164,7 +164,7 @@ impl HostJson {
             ));
         }
         let directory = description.string("workingDirectory")?.unwrap_or_default();
-        let arguments = description.strings("arguments")?.unwrap_or_default();
+        let arguments = description.strings("arguments")?;
         let prefix = root.object("extensions.http")?.string("routePrefix")?.unwrap_or("api");
         Ok(Self {
             executable: executable.to_owned(),

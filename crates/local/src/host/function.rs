@@ -163,9 +163,7 @@ impl Function {
             let fault = format!("must hold exactly one trigger, and there are {}", triggers.len());
             return Err(root.error("bindings", &fault));
         };
-        if let Some(direction) = trigger.string("direction")?
-            && direction != "in"
-        {
+        if trigger.string("direction")?.is_some_and(|direction| direction != "in") {
             return Err(trigger.error("direction", "of a trigger must be \"in\""));
         }
         let binding = trigger.required("name", "the data of an invocation come under it")?;
@@ -250,7 +248,7 @@ fn read_http(
     let route = trigger.string("route")?.filter(|route| !route.is_empty()).unwrap_or(name);
     let template = Template::parse(route).map_err(|fault| trigger.error("route", &fault))?;
     let mut methods = Vec::new();
-    for text in trigger.strings("methods")?.unwrap_or_default() {
+    for text in trigger.strings("methods")? {
         let method = Method::from_bytes(text.to_ascii_uppercase().as_bytes())
             .map_err(|_| trigger.error("methods", &format!("holds {text:?}, not a method")))?;
         methods.push(method);

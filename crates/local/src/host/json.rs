@@ -137,13 +137,11 @@ impl<'a> Node<'a> {
         items.iter().enumerate().map(node).collect()
     }
 
-    pub(super) fn strings(&self, field: &str) -> Result<Option<Vec<&'a str>>, ConfigError> {
-        let Some(items) = self.typed(field, "a list", Value::as_array)? else {
-            return Ok(None);
-        };
+    pub(super) fn strings(&self, field: &str) -> Result<Vec<&'a str>, ConfigError> {
+        let items = self.typed(field, "a list", Value::as_array)?.map_or(&[][..], Vec::as_slice);
         let text =
             |item: &'a Value| item.as_str().ok_or_else(|| self.error(field, "must hold strings"));
-        items.iter().map(text).collect::<Result<_, _>>().map(Some)
+        items.iter().map(text).collect()
     }
 
     fn typed<T>(

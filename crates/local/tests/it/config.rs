@@ -17,10 +17,11 @@ fn load_files(files: &[(&str, Value)], settings: &Settings) -> Result<FunctionAp
 }
 
 fn trigger(app: &FunctionApp) -> &CosmosTrigger {
-    let FunctionTrigger::Cosmos(trigger) = &app.functions()[0].trigger else {
-        panic!("no trigger")
-    };
-    trigger
+    let mut triggers = app.functions().iter().filter_map(|function| match &function.trigger {
+        FunctionTrigger::Cosmos(trigger) => Some(trigger),
+        _ => None,
+    });
+    triggers.next().unwrap()
 }
 
 fn load(host: &Value, function: &Value) -> Result<FunctionApp, String> {
