@@ -80,24 +80,14 @@ fn check_name(name: &str) -> anyhow::Result<()> {
          digit or hyphen at the start; give one with --name"
     );
     // The crates that the app uses, and those of the language.
-    let taken = [
-        "std",
-        "core",
-        "alloc",
-        "test",
-        "argon2",
-        "axum",
-        "jsonwebtoken",
-        "schemars",
-        "serde",
-        "slug",
-        "tokio",
-        "tributary-dylib",
-        "tributary-functions",
-        "tributary-local",
-        "tributary-testing",
-    ];
-    ensure!(!taken.contains(&name), "{name:?} is the name of another crate; give one with --name");
+    let mut taken =
+        "std core alloc test argon2 axum jsonwebtoken schemars serde slug tokio tributary-dylib \
+                     tributary-functions tributary-local tributary-testing"
+            .split(' ');
+    ensure!(
+        !taken.any(|taken| taken == name),
+        "{name:?} is the name of another crate; give one with --name"
+    );
     Ok(())
 }
 

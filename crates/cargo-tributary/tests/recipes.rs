@@ -14,9 +14,6 @@ mod checks;
 #[path = "../recipes/tests/it/client.rs"]
 mod client;
 
-#[path = "../recipes/tests/it/proofs.rs"]
-mod proofs;
-
 #[path = "../recipes/tests/it/stories.rs"]
 mod stories;
 

@@ -11,7 +11,7 @@ pub mod rooms;
 #[path = "../rooms/tests/it/bookings.rs"]
 mod bookings;
 
-#[path = "../rooms/tests/it/checks.rs"]
+#[path = "../template/tests/it/checks.rs"]
 mod checks;
 
 #[path = "../rooms/tests/it/proofs.rs"]

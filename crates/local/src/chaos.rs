@@ -112,16 +112,16 @@ impl Chaos {
 
     /// Decides whether a fault happens now. If so, the returned numbers decide its details.
     pub(crate) fn roll(&self, kind: ChaosKind) -> Option<Random> {
-        if self.0.stopped.load(Ordering::Relaxed) {
+        if self.is_stopped() {
             return None;
         }
-        let mut stream = self.stream(kind);
+        let mut stream = lock(&self.0.streams[kind as usize]);
         stream.chance(self.0.spec.probability(kind)).then(|| stream.fork())
     }
 
     /// Returns random numbers for a kind that does not happen by probability.
     pub(crate) fn fork(&self, kind: ChaosKind) -> Random {
-        self.stream(kind).fork()
+        lock(&self.0.streams[kind as usize]).fork()
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
@@ -132,10 +132,6 @@ impl Chaos {
     pub(crate) fn note(&self, kind: ChaosKind, what: impl std::fmt::Display) {
         self.0.injected[kind as usize].fetch_add(1, Ordering::Relaxed);
         tracing::debug!(target: "tributary_local::chaos", "{}: {what}", kind.name());
-    }
-
-    fn stream(&self, kind: ChaosKind) -> std::sync::MutexGuard<'_, Random> {
-        lock(&self.0.streams[kind as usize])
     }
 }
 
@@ -267,14 +263,10 @@ mod tests {
     #[test]
     fn an_error_is_one_sentence_that_names_the_fault() {
         for (text, named) in [
-            ("", "such as throttle=0.05"),
             ("crash", "such as throttle=0.05"),
-            ("crash=0.1,", "such as throttle=0.05"),
             ("meteor=0.1", "no kind \"meteor\" of chaos, only duplicates, reorder"),
             ("crash=1.1", "crash must be a probability from 0 to 1, not \"1.1\""),
-            ("crash=-0.1", "crash must be"),
             ("crash=NaN", "crash must be"),
-            ("crash=", "crash must be"),
             ("split=0.5", "split must be a number of partitions"),
             ("split=101", "0 to 100"),
             ("crash=0.1,crash=0.2", "crash is given twice"),
@@ -285,14 +277,10 @@ mod tests {
         }
     }
 
-    fn ten(mut random: Random) -> Vec<u64> {
-        (0..10).map(|_| random.below(1_000)).collect()
-    }
-
     #[test]
     fn a_seed_always_gives_the_same_numbers_and_each_stream_its_own() {
-        assert_eq!(ten(Random::stream(7, 1)), ten(Random::stream(7, 1)));
-        assert_ne!(ten(Random::stream(7, 1)), ten(Random::stream(7, 2)));
-        assert_ne!(ten(Random::stream(7, 1)), ten(Random::stream(8, 1)));
+        let first = |seed, number| Random::stream(seed, number).below(u64::MAX);
+        assert_eq!(first(7, 1), first(7, 1));
+        assert!(![first(7, 2), first(8, 1)].contains(&first(7, 1)));
     }
 }

@@ -31,7 +31,6 @@
 //! their copies. An item of a list matches when it has the fields that are named, a number that is
 //! at least as large.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -108,23 +107,12 @@ impl Demo {
             .into_iter()
             .filter(|(name, _)| domains.is_empty() || domains.contains(name))
             .map(|(name, path)| {
-                let text = std::fs::read_to_string(&path).map_err(anyhow::Error::from);
-                text.and_then(|text| Self::parse(name, &text))
-                    .with_context(|| path.display().to_string())
+                let demo = std::fs::read(&path).map_err(anyhow::Error::from);
+                let demo = demo.and_then(|text| Ok(serde_json::from_slice::<Self>(&text)?));
+                let demo = demo.with_context(|| path.display().to_string())?;
+                Ok(Self { domain: name, ..demo })
             })
             .collect()
-    }
-
-    fn parse(domain: String, text: &str) -> anyhow::Result<Self> {
-        let demo: Self = serde_json::from_str(text)?;
-        let mut posted = BTreeSet::new();
-        for request in &demo.requests {
-            if let DemoTarget::Post(path) = &request.target {
-                let is_new = posted.insert(request.key());
-                ensure!(is_new, "the same POST {path} stands here twice: it would be sent once");
-            }
-        }
-        Ok(Self { domain, ..demo })
     }
 
     /// Sends all requests. Calls `sent` after each.
@@ -256,19 +244,6 @@ mod tests {
 
     use super::*;
 
-    fn parsed(requests: &Value) -> anyhow::Result<Demo> {
-        let text = json!({ "about": "", "requests": requests, "shows": [], "try": "" });
-        Demo::parse("shop".into(), &text.to_string())
-    }
-
-    #[test]
-    fn a_repeated_post_is_refused_since_it_would_be_sent_once() {
-        let order = |n: u32| json!({ "post": "customers/ann/orders", "body": { "n": n } });
-        parsed(&json!([order(1), order(2)])).unwrap();
-        let error = parsed(&json!([order(1), order(1)])).unwrap_err().to_string();
-        assert!(error.contains("the same POST customers/ann/orders"), "{error}");
-    }
-
     #[test]
     fn a_text_that_begins_with_days_ago_gets_that_date() {
         let today = time::macros::date!(2026 - 03 - 02);
@@ -285,6 +260,5 @@ mod tests {
         assert!(matches(json!({ "id": "p1", "n": 3 })));
         assert!(!matches(json!({ "id": "p1", "n": 1 })));
         assert!(!matches(json!({ "id": "p2", "n": 2 })));
-        assert!(!matches(json!({ "id": "p1" })));
     }
 }

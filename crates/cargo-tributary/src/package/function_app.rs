@@ -12,13 +12,13 @@ use serde_json::Value;
 
 use super::{
     AppLayout, ZipCompression,
-    elf::{ExecutableNeeds, GlibcVersion},
+    elf::{self, GlibcVersion},
     pack, stage,
     tools::{IMAGE_TARGET, cargo_zigbuild},
 };
 
 /// The oldest glibc of a Functions image (Debian 11). Newer images run the same file.
-const OLDEST_IMAGE_GLIBC: GlibcVersion = GlibcVersion(2, 31);
+const OLDEST_IMAGE_GLIBC: GlibcVersion = (2, 31);
 
 /// A packaged app. `Display` writes its files with their sizes.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct FunctionApp {
     pub bytes: u64,
     executable: String,
     executable_bytes: u64,
-    needs: ExecutableNeeds,
+    needs: String,
     n_functions: usize,
     zip_bytes: u64,
 }
@@ -50,8 +50,7 @@ pub fn build(root: &Path, profile: &str, install_tools: bool) -> anyhow::Result<
     let out = root.join("target");
     let zigbuild = cargo_zigbuild(&out.join("tools"), install_tools)?;
     let executable = compile(root, zigbuild, &layout.executable, profile)?;
-    let needs = ExecutableNeeds::read(&executable)?;
-    needs.check(OLDEST_IMAGE_GLIBC)?;
+    let needs = elf::check(&executable, OLDEST_IMAGE_GLIBC)?;
 
     let folder = out.join("functionapp");
     stage(&layout, &executable, &folder)?;

@@ -1,10 +1,10 @@
 //! A function over HTTP: a query or a command, with its story.
 
 use anyhow::{Context as _, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{
-    Common, Plan,
+    InDomain, Plan,
     names::{self, Name, Replacements},
 };
 
@@ -16,41 +16,19 @@ pub struct NewFunction {
     name: String,
 
     /// A query: GET. It is the default.
-    #[arg(long, conflicts_with_all = ["command", "method"])]
+    #[arg(long, conflicts_with = "command")]
     query: bool,
 
     /// A command with a body: POST.
-    #[arg(long, conflicts_with = "method")]
+    #[arg(long)]
     command: bool,
-
-    /// Another method.
-    #[arg(long, value_enum, value_name = "METHOD")]
-    method: Option<HttpMethod>,
 
     /// The route, such as /api/owners/{ownerId}/word-count; by default the name.
     #[arg(long, value_name = "ROUTE")]
     route: Option<String>,
 
     #[command(flatten)]
-    pub(super) common: Common,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum HttpMethod {
-    Get,
-    Post,
-    Put,
-    Delete,
-}
-
-impl HttpMethod {
-    fn name(self) -> String {
-        format!("{self:?}").to_lowercase()
-    }
-
-    fn has_body(self) -> bool {
-        matches!(self, Self::Post | Self::Put)
-    }
+    pub(super) within: InDomain,
 }
 
 const QUERY: &str = include_str!("templates/query.rs");
@@ -62,21 +40,16 @@ const ROUTE: &str = "/api/beds/{bedId}/seeds/{seedId}";
 pub(super) fn plan(domain: &str, new: &NewFunction) -> anyhow::Result<Plan> {
     let name = Name::parse(&new.name)?;
     let module = name.snake();
-    let command = if new.command { HttpMethod::Post } else { HttpMethod::Get };
-    let method = new.method.unwrap_or(command);
     let route = new.route.clone().unwrap_or_else(|| format!("/api/{}", name.kebab()));
     ensure!(route.starts_with("/api/"), "the route {route:?} does not begin with /api/");
-    let (template, of_template, own_name) = if method.has_body() {
-        (COMMAND, HttpMethod::Post, "plant_seed")
-    } else {
-        (QUERY, HttpMethod::Get, "find_seed")
-    };
+    let (template, own_name) =
+        if new.command { (COMMAND, "plant_seed") } else { (QUERY, "find_seed") };
     names::check(&[template, STORY], &[&name])?;
 
-    let texts = texts(method, &route)?;
-    let filled = |template: &str, of_template: HttpMethod| {
+    let texts = texts(new.command, &route)?;
+    let filled = |template: &str, is_command: bool| {
         let names = Replacements::of_names(&[(own_name, &name)]);
-        let from = self::texts(of_template, ROUTE)?;
+        let from = self::texts(is_command, ROUTE)?;
         let names =
             from.into_iter().zip(&texts).fold(names, |names, (from, to)| names.and(from, to));
         anyhow::Ok(names.apply(template))
@@ -84,15 +57,15 @@ pub(super) fn plan(domain: &str, new: &NewFunction) -> anyhow::Result<Plan> {
     let file = format!("src/{domain}/mod.rs");
     let row = format!(
         "        {}({:?}, {route:?}, Function, {module}::{module}){},",
-        method.name(),
+        if new.command { "post" } else { "get" },
         name.pascal(),
-        if method.has_body() { ".edits()" } else { "" }
+        if new.command { ".edits()" } else { "" }
     );
     Ok(Plan {
         functions: vec![name.pascal()],
         files: vec![
-            (format!("src/{domain}/{module}.rs"), filled(template, of_template)?),
-            (format!("tests/it/{module}.rs"), filled(STORY, HttpMethod::Get)?),
+            (format!("src/{domain}/{module}.rs"), filled(template, new.command)?),
+            (format!("tests/it/{module}.rs"), filled(STORY, false)?),
         ],
         lines: vec![
             (format!("{file}, with the modules"), format!("mod {module};")),
@@ -104,7 +77,7 @@ pub(super) fn plan(domain: &str, new: &NewFunction) -> anyhow::Result<Plan> {
 }
 
 /// Returns the texts of the templates that depend on the method and on the parameters of the route.
-fn texts(method: HttpMethod, route: &str) -> anyhow::Result<[String; 7]> {
+fn texts(is_command: bool, route: &str) -> anyhow::Result<[String; 7]> {
     let mut parameters = Vec::new();
     let mut path = route.to_owned();
     let mut fields_of_json = String::new();
@@ -125,9 +98,9 @@ fn texts(method: HttpMethod, route: &str) -> anyhow::Result<[String; 7]> {
         format!("    /// A parameter of the path.\n    {}, \"a1\", id_rule", name.pascal())
     };
     let definitions = format!("checked_text!(\n{};\n);\n\n", each(&definition, ";\n\n"));
-    let verb = method.name().to_uppercase();
+    let verb = if is_command { "POST" } else { "GET" };
     let text = "\"text\": \"A text\"";
-    let (body, json) = if method.has_body() {
+    let (body, json) = if is_command {
         (format!("Some(json!({{{text}}}))"), format!("{text}{fields_of_json}"))
     } else {
         ("None".to_owned(), fields_of_json.trim_start_matches(", ").to_owned())

@@ -35,16 +35,12 @@ pub enum NewPart {
     Projection(NewProjection),
 }
 
-/// The options of all parts.
+/// The domain of a part.
 #[derive(Debug, Args)]
-struct Common {
+struct InDomain {
     /// The domain of the part, if the app has several.
     #[arg(long, value_name = "NAME")]
     domain: Option<String>,
-
-    /// Print the new files and write nothing.
-    #[arg(long)]
-    dry_run: bool,
 }
 
 /// An item that is created, edited and deleted under ETags, and listed by name in its logical partition.
@@ -63,7 +59,7 @@ pub struct NewAggregate {
     of: String,
 
     #[command(flatten)]
-    common: Common,
+    within: InDomain,
 }
 
 /// Copies of the items of a container, in a container of their own. The change feed updates them.
@@ -78,7 +74,7 @@ pub struct NewProjection {
     from: String,
 
     #[command(flatten)]
-    common: Common,
+    within: InDomain,
 }
 
 const AGGREGATE: &str = include_str!("../../template/src/garden/garden_tools.rs");
@@ -103,12 +99,12 @@ struct Plan {
 /// # Errors
 /// When a name is taken or invalid, or the part does not fit the app. Nothing is written then.
 pub fn create(root: &Path, part: &NewPart) -> anyhow::Result<String> {
-    let common = match part {
-        NewPart::Function(new) => &new.common,
-        NewPart::Aggregate(new) => &new.common,
-        NewPart::Projection(new) => &new.common,
+    let InDomain { domain } = match part {
+        NewPart::Function(new) => &new.within,
+        NewPart::Aggregate(new) => &new.within,
+        NewPart::Projection(new) => &new.within,
     };
-    let domain = domain(root, common.domain.as_deref())?;
+    let domain = self::domain(root, domain.as_deref())?;
     let plan = match part {
         NewPart::Function(new) => function::plan(&domain, new)?,
         NewPart::Aggregate(new) => aggregate(root, &domain, new)?,
@@ -126,16 +122,12 @@ pub fn create(root: &Path, part: &NewPart) -> anyhow::Result<String> {
     let mut report = String::new();
     for (path, text) in files {
         report.extend(["new ", path, "\n"]);
-        if common.dry_run {
-            report.push_str(&text);
-            continue;
-        }
         let file = root.join(path);
         let folder = file.parent().context("a file has a folder")?;
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         fs::write(&file, text).with_context(|| path.clone())?;
     }
-    report.push_str(if common.dry_run { "Nothing was written.\n" } else { "\nAdd these lines:\n" });
+    report.push_str("\nAdd these lines:\n");
     for (place, lines) in &plan.lines {
         report.extend(["In ", place, ":\n", lines, "\n"]);
     }

@@ -14,6 +14,8 @@ fn an_app_has_its_own_name_everywhere() {
     assert!(new_app(&folder, &["meeting-rooms"]).status.success());
     let manifest = folder.read("meeting-rooms/Cargo.toml");
     assert!(manifest.contains("name = \"meeting-rooms\""), "{manifest}");
+    let released = concat!("tributary-local = { version = \"", env!("CARGO_PKG_VERSION"), "\"");
+    assert!(manifest.contains(released), "{manifest}");
     assert!(folder.read("meeting-rooms/src/main.rs").contains("meeting_rooms::program()"));
     assert!(folder.read("meeting-rooms/host.json").contains("\"meeting-rooms\""));
     assert!(folder.read("meeting-rooms/.gitignore").contains("/target"));
@@ -24,34 +26,12 @@ fn an_app_has_its_own_name_everywhere() {
             assert!(!text.contains(name), "{name}: {text}");
         }
     }
-}
-
-#[test]
-fn the_example_has_no_file_of_the_notes() {
-    let folder = Folder::new("example");
+    let checkout = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    assert!(new_app(&folder, &["beside", "--checkout", checkout]).status.success());
+    assert!(folder.read("beside/Cargo.toml").contains("tributary-local = { path = \"/"));
     assert!(new_app(&folder, &["--example", "rooms", "offices"]).status.success());
-    assert!(folder.read("offices/src/main.rs").contains("offices::program()"));
-    assert!(folder.read("offices/infra/main.bicep").contains("loadJsonContent"));
     for text in folder.files("offices").into_values() {
         assert!(!text.contains("note") && !text.contains("my-app"), "{text}");
-    }
-}
-
-#[test]
-fn an_app_takes_the_released_crates_or_those_of_a_checkout() {
-    let folder = Folder::new("dependencies");
-    assert!(new_app(&folder, &["released"]).status.success());
-    let checkout = ["--checkout", concat!(env!("CARGO_MANIFEST_DIR"), "/../..")];
-    assert!(new_app(&folder, &[&["beside"], &checkout[..]].concat()).status.success());
-    for name in ["tributary-dylib", "tributary-functions", "tributary-local", "tributary-testing"] {
-        let line = |app: &str| {
-            let manifest = folder.read(&format!("{app}/Cargo.toml"));
-            let mut lines = manifest.lines().filter_map(|line| line.strip_prefix(name));
-            lines.next().unwrap_or_else(|| panic!("{name}: {manifest}")).to_owned()
-        };
-        let released = concat!(" = { version = \"", env!("CARGO_PKG_VERSION"), "\"");
-        assert!(line("released").starts_with(released), "{}", line("released"));
-        assert!(line("beside").starts_with(" = { path = \"/"), "{}", line("beside"));
     }
 }
 

@@ -57,7 +57,7 @@ fn a_function_gets_its_file_and_its_story_and_its_row_is_printed() {
 
     create(&app, "function Ping").unwrap();
     assert!(app.read("src/notes/ping.rs").contains("async fn ping() -> Result<Json<PingAnswer>"));
-    create(&app, "function PutColor --method put --route /api/colors/{colorId}").unwrap();
+    create(&app, "function PutColor --command --route /api/colors/{colorId}").unwrap();
     assert!(app.read("src/notes/put_color.rs").contains("Params(color_id): Params<ColorId>"));
 }
 
@@ -82,16 +82,6 @@ fn an_aggregate_and_its_projection_have_no_name_of_the_template() {
             assert!(!text.contains(name), "{file}: {name}");
         }
     }
-}
-
-#[test]
-fn a_dry_run_prints_what_it_would_write_and_writes_nothing() {
-    let app = app("dry-run");
-    let before = app.files("");
-    let said = create(&app, "aggregate recipe --dry-run").unwrap();
-    assert!(said.contains("new src/notes/recipes.rs\n//! The recipes of an owner"), "{said}");
-    assert!(said.contains("Nothing was written.\n"), "{said}");
-    assert_eq!(app.files(""), before);
 }
 
 #[test]

@@ -148,42 +148,19 @@ impl ApiOperation<'_> {
 mod tests {
     use super::*;
 
-    fn document() -> ApiDocument {
-        let id = json!({"$ref": "#/components/schemas/Id"});
-        ApiDocument(json!({
-            "tags": [{"name": "rooms", "x-functions": ["RoomCopies"]}, {"name": "app"}],
-            "paths": {"/api/rooms/{roomId}": {
-                "parameters": [{"in": "path", "name": "roomId", "schema": id}],
-                "put": {
-                    "operationId": "PutRoom",
-                    "tags": ["rooms"],
-                    "requestBody": {"content": {"application/json": {"schema": {
-                        "type": "object",
-                        "properties": {
-                            "id": id,
-                            "seats": {"type": "integer"},
-                            "next": {"$ref": "#/components/schemas/Room"},
-                        },
-                    }}}},
-                },
-            }},
-            "components": {"schemas": {
-                "Id": {"type": "string", "examples": ["room 1"]},
-                "Room": {"type": "array", "items": {"$ref": "#/components/schemas/Room"}},
-            }},
-        }))
-    }
-
+    // The story of `invoke` has the examples of a document.
     #[test]
-    fn an_example_has_the_values_of_the_document() {
-        let document = document();
+    fn the_example_of_a_schema_that_refers_to_itself_ends_and_a_path_is_escaped() {
+        let document = ApiDocument(json!({
+            "paths": { "/api/rooms/{roomId}": {
+                "parameters": [{ "in": "path", "name": "roomId", "schema": { "examples": ["room 1"] } }],
+                "put": { "operationId": "PutRoom", "tags": ["rooms"] },
+            } },
+            "room": { "type": "array", "items": { "$ref": "#/room" } },
+        }));
         let operation = document.operation("PutRoom").unwrap();
-        assert_eq!(operation.method, Method::PUT);
-        assert_eq!(operation.domain(), Some("rooms"));
+        assert_eq!((operation.method.as_str(), operation.domain()), ("PUT", Some("rooms")));
         assert_eq!(operation.example_path(), "/api/rooms/room%201");
-        let body = operation.example_body().unwrap();
-        assert_eq!((&body["id"], &body["seats"]), (&json!("room 1"), &json!(1)));
-        assert!(body["next"].is_array(), "a schema that refers to itself ends: {body}");
-        assert!(document.operation("GetRoom").is_none());
+        assert!(document.example(&json!({ "$ref": "#/room" })).is_array());
     }
 }

@@ -15,12 +15,9 @@ pub(crate) const DEFAULT_PORT: u16 = 7071;
 
 /// Run the function app on this machine: no account, no Docker, no Core Tools.
 ///
-/// Builds the handler, starts a Cosmos DB endpoint in memory, creates the containers of
-/// infra/containers.json, stages the app in target/functionapp-local (which `func start --script-root`
-/// takes too) and runs it under a stand-in for the Functions host.
-///
-/// Logs go to stderr. stdout gets one line of JSON as soon as everything is ready, unless it is a
-/// terminal. Ctrl-C ends everything.
+/// Builds the handler, starts a Cosmos DB endpoint with the containers of infra/containers.json, stages the app
+/// in target/functionapp-local and runs it under a stand-in for the Functions host. Logs go to stderr. stdout
+/// gets one line of JSON when everything is ready, unless it is a terminal. Ctrl-C ends everything.
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo local", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct LocalCli {
@@ -33,10 +30,8 @@ pub(crate) struct LocalCli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LocalCommand {
-    /// Invoke a function of the running app: with an example, or with a file.
-    ///
-    /// The example of a request is that of the OpenAPI document, and the example of a trigger is the last
-    /// batch of the change feed, delivered once more. The body of the answer goes to stdout, all else to
+    /// Invoke a function of the running app: with a file, or with an example, which is that of the OpenAPI
+    /// document, or the last batch of the change feed. The body of the answer goes to stdout, all else to
     /// stderr. The exit code is 1 if the function fails, or answers with an error.
     Invoke(InvokeOptions),
 
@@ -86,10 +81,6 @@ pub(crate) struct InvokeOptions {
     /// Path and query of the request, such as /api/feed?limit=5.
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
-
-    /// Print what would be sent, and send nothing.
-    #[arg(long)]
-    pub dry_run: bool,
 
     #[command(flatten)]
     pub host: RunningHost,
@@ -143,9 +134,8 @@ pub(crate) struct StartOptions {
     #[arg(long, value_name = "DOMAIN", num_args = 0..)]
     pub demo: Option<Vec<String>>,
 
-    /// Inject faults that Azure has now and then: kinds with probabilities, such as
-    /// duplicates=0.2,reorder=0.2,overlap=0.1,crash=0.01,throttle=0.05,lost-answer=0.02,stale=0.1,
-    /// repeat=0.05, and split=N for partitions to split in all. docs/chaos.md describes each kind.
+    /// Inject faults that Azure has now and then, such as throttle=0.05,crash=0.01,split=1. docs/chaos.md
+    /// describes each kind.
     #[arg(long, value_name = "KIND=P,…", conflicts_with = "cosmos")]
     pub chaos: Option<ChaosSpec>,
 
@@ -153,9 +143,8 @@ pub(crate) struct StartOptions {
     #[arg(long, value_name = "N", requires = "chaos", default_value_t = 1)]
     pub seed: u64,
 
-    /// Build again after each change of a file, and continue with the new handler: store, data and
-    /// positions in the change feeds stay. Requests in flight are finished, and others wait. After a
-    /// failed build the app keeps running.
+    /// Build again after each change of a file, and continue with the new handler. Requests in flight are
+    /// finished, and others wait. After a failed build the app keeps running.
     #[arg(long, conflicts_with = "cosmos_only")]
     pub watch: bool,
 
@@ -176,8 +165,8 @@ pub(crate) struct StartOptions {
     #[arg(long)]
     pub enable_auth: bool,
 
-    /// Further names under which both ports may be called, such as host.docker.internal. Without, they answer
-    /// the names of this machine alone, and no pages of other sites; * answers everyone.
+    /// Further names under which both ports may be called, such as host.docker.internal; * answers everyone,
+    /// pages of other sites included.
     #[arg(long = "allow-host", value_name = "NAME", num_args = 1..)]
     pub allowed_hosts: Vec<String>,
 

@@ -2,78 +2,60 @@
 
 use std::io::{Read as _, Write as _};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
 use http::{HeaderName, Method, header};
 use serde_json::Value;
-use uuid::Uuid;
 
 use super::api_document::{ApiDocument, ApiOperation};
 use super::cli::InvokeOptions;
-use super::host_client::{EventReader, HostClient};
+use super::host_client::HostClient;
 use crate::client::{Call, Reply};
-use crate::host::{EndedInvocation, HostEvent, HostedFunction, HostedTrigger, ManualResult};
+use crate::host::wire::InvocationAnswer;
+use crate::host::{HostedFunction, ManualResult};
 
 const SHOWN_HEADERS: [HeaderName; 4] =
     [header::CONTENT_TYPE, header::ETAG, header::LOCATION, header::RETRY_AFTER];
 const REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
-const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
-
-/// The time in which the lines of an ended invocation arrive: the handler writes them to a pipe.
-const LINES_DEADLINE: Duration = Duration::from_millis(250);
 
 pub(super) async fn invoke(options: InvokeOptions) -> anyhow::Result<()> {
-    let InvokeOptions { function, documents, body, path, dry_run, host, example: _ } = options;
+    let InvokeOptions { function, documents, body, path, host, example: _ } = options;
     let host = HostClient::new(host)?;
-    let HostedFunction { name, trigger } = host.function(&function).await?;
-    match trigger {
-        HostedTrigger::Http { methods, route } => {
-            ensure!(
-                documents.is_none(),
-                "{name} is an HTTP function: give --body, not --documents"
-            );
-            let document = host.openapi().await?.map(ApiDocument);
-            let mut request = example(&name, &methods, &route, path, document.as_ref())?;
-            if let Some(file) = &body {
-                request.body = Some(read_file(file)?.into());
-            }
-            if request.body.is_some() {
-                request = request.header(header::CONTENT_TYPE, "application/json");
-            }
-            if dry_run { print_request(&request) } else { call(&host, &name, request).await }
+    let HostedFunction { name, http, container, last_batch } = host.function(&function).await?;
+    if let Some((methods, route)) = http {
+        ensure!(documents.is_none(), "{name} is an HTTP function: give --body, not --documents");
+        let document = host.openapi().await?.map(ApiDocument);
+        let mut request = example(&name, &methods, &route, path, document.as_ref())?;
+        if let Some(file) = &body {
+            request.body = Some(read_file(file)?.into());
         }
-        HostedTrigger::CosmosDb { container, last_batch } => {
-            ensure!(
-                body.is_none() && path.is_none(),
-                "{name} has a Cosmos DB trigger: give --documents"
-            );
-            let documents = match &documents {
-                Some(file) => parse_documents(&read_file(file)?)
-                    .with_context(|| format!("{}: documents are a JSON array or JSON Lines", file.display()))?,
-                None => last_batch.with_context(|| {
-                    format!(
-                        "the change feed has brought {name} no batch since the start: change an item of \
-                         {container}, or give --documents"
-                    )
-                })?,
-            };
-            if dry_run {
-                return print_json(&serde_json::to_vec(&documents)?);
-            }
-            run(&host, &name, Some(&documents)).await
+        if request.body.is_some() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
         }
-        HostedTrigger::Timer { schedule } => {
-            let has_input = documents.is_some() || body.is_some() || path.is_some();
-            ensure!(!has_input, "{name} is a timer: it takes no input");
-            if dry_run {
-                eprintln!("{name} is a timer ({schedule}): it takes no input");
-                return Ok(());
-            }
-            run(&host, &name, None).await
-        }
+        return call(&host, &name, request).await;
     }
+    ensure!(
+        body.is_none() && path.is_none(),
+        "no request starts {name}: give --documents, or nothing"
+    );
+    let Some(container) = container else {
+        ensure!(documents.is_none(), "{name} is a timer: it takes no input");
+        return run(&host, &name, None).await;
+    };
+    let documents = match &documents {
+        Some(file) => parse_documents(&read_file(file)?).with_context(|| {
+            format!("{}: documents are a JSON array or JSON Lines", file.display())
+        })?,
+        None => last_batch.with_context(|| {
+            format!(
+                "the change feed has brought {name} no batch since the start: change an item of \
+                 {container}, or give --documents"
+            )
+        })?,
+    };
+    run(&host, &name, Some(&documents)).await
 }
 
 fn example(
@@ -98,22 +80,7 @@ fn example(
     Ok(Call { body: body.map(Bytes::from), ..Call::new(method, path) })
 }
 
-fn print_request(request: &Call) -> anyhow::Result<()> {
-    let mut text = format!("{} {}\n", request.method, request.path).into_bytes();
-    if let Some(body) = &request.body {
-        text.extend_from_slice(b"content-type: application/json\n\n");
-        text.extend_from_slice(body);
-        text.push(b'\n');
-    }
-    print(&text)
-}
-
 async fn call(host: &HostClient, function: &str, request: Call) -> anyhow::Result<()> {
-    let events = host.events().await?;
-    // It tells the invocation from others.
-    let trace = Uuid::new_v4().simple().to_string();
-    let trace_parent = format!("00-{trace}-{}-01", &trace[..16]);
-    let request = request.header(TRACE_PARENT, &trace_parent);
     anstream::eprintln!("{} {}", request.method, request.path);
     let started = Instant::now();
     let answer = host.send(&request).await?;
@@ -126,20 +93,17 @@ async fn call(host: &HostClient, function: &str, request: Call) -> anyhow::Resul
             anstream::eprintln!("  {name}: {value}");
         }
     }
-    print_lines(events, |ended| ended.trace_parent.as_ref() == Some(&trace_parent)).await;
     print_json(body)?;
     ensure!(!status.is_client_error() && !status.is_server_error(), "{function} answered {status}");
     Ok(())
 }
 
 async fn run(host: &HostClient, function: &str, documents: Option<&[Value]>) -> anyhow::Result<()> {
-    let events = host.events().await?;
     let result = host.run(function, documents).await?;
-    let ManualResult { id, duration_ms, done, charge: units, logs, failure } = result;
-    if print_lines(events, |ended| ended.id == id).await == 0 {
-        for line in logs {
-            anstream::eprintln!("  {line}");
-        }
+    let ManualResult { duration_ms, answer, failure } = result;
+    let InvocationAnswer { done, charge: units, logs } = answer;
+    for line in logs {
+        anstream::eprintln!("  {line}");
     }
     if let Some(failure) = failure {
         bail!("{function} failed after {duration_ms} ms: {failure}");
@@ -158,23 +122,6 @@ async fn run(host: &HostClient, function: &str, documents: Option<&[Value]>) -> 
 
 fn charge(units: Option<&str>) -> String {
     units.map_or_else(String::new, |units| format!(", {units} RU"))
-}
-
-/// Prints the lines that the handler has written for an ended invocation; returns their number.
-async fn print_lines(mut events: EventReader, is_it: impl Fn(&EndedInvocation) -> bool) -> usize {
-    let mut lines = Vec::new();
-    let mut id = None;
-    let deadline = tokio::time::Instant::now() + LINES_DEADLINE;
-    while let Ok(Some(event)) = tokio::time::timeout_at(deadline, events.next()).await {
-        match event {
-            HostEvent::Line { text } => lines.push(text),
-            HostEvent::Ended(ended) if is_it(&ended) => id = Some(ended.id),
-            HostEvent::Ended(_) | HostEvent::Skipped { .. } => {}
-        }
-    }
-    let Some(id) = id else { return 0 };
-    let lines = lines.iter().filter(|line| line.contains(&id));
-    lines.inspect(|line| anstream::eprintln!("  {line}")).count()
 }
 
 /// Reads documents: a JSON array, or values one after another.
@@ -206,11 +153,7 @@ fn print_json(body: &[u8]) -> anyhow::Result<()> {
     if !text.is_empty() && !text.ends_with(b"\n") {
         text.push(b'\n');
     }
-    print(&text)
-}
-
-fn print(text: &[u8]) -> anyhow::Result<()> {
-    std::io::stdout().write_all(text).context("stdout is closed")
+    std::io::stdout().write_all(&text).context("stdout is closed")
 }
 
 #[cfg(test)]

@@ -6,9 +6,7 @@
 //! }
 //! ```
 //!
-//! In `examples/local.rs`, with this crate among the `dev-dependencies`, `cargo run --example local` runs the
-//! app. The version is that of `Cargo.lock`, and the dependencies are built once for the stand-in, the handler
-//! and the tests.
+//! In `examples/local.rs`, with this crate among the `dev-dependencies`, `cargo run --example local` runs the app.
 
 mod api_document;
 mod cli;
@@ -31,8 +29,7 @@ use cli::{LocalCli, LocalCommand};
 use project::Project;
 use tracing_subscriber::{filter::Targets, fmt, layer::SubscriberExt, util::SubscriberInitExt};
 
-/// Reads the arguments of the process, builds the app, starts a local Cosmos DB endpoint and runs the
-/// app under a stand-in for the Functions host. `--help` has the options.
+/// Runs the command with the arguments of the process. `--help` has the options.
 pub fn main() -> ExitCode {
     if let Some(words) = launcher::requested() {
         return launcher::become_program(&words);

@@ -6,7 +6,7 @@ use http::Method;
 
 use super::api_document::ApiDocument;
 use crate::demo::Demo;
-use crate::host::{AuthLevel, Console, Function, FunctionApp, FunctionTrigger, Keys};
+use crate::host::{AuthLevel, Console, Function, FunctionApp, FunctionTrigger, HttpTrigger, Keys};
 
 pub(super) struct Overview {
     pub(super) app: FunctionApp,
@@ -20,7 +20,11 @@ impl Overview {
         if domains.is_empty() {
             console.heading("\nFunctions:\n");
             for function in self.app.functions() {
-                console.plain(&format!("\t{}: {}", function.name, self.address(function, keys)));
+                let is_free = |http: &HttpTrigger| http.auth_level == AuthLevel::Anonymous;
+                let is_locked = keys.is_some() && !function.http().is_none_or(is_free);
+                let lock = if is_locked { " (key)" } else { "" };
+                let address = function.address(&self.url);
+                console.plain(&format!("\t{}: {address}{lock}", function.name));
             }
             for name in self.app.disabled() {
                 console.plain(&format!("\t{name}: disabled"));
@@ -60,7 +64,7 @@ impl Overview {
                 .is_some_and(|http| http.takes(&Method::GET) && http.template.matches("/"))
         };
         let has_page = self.app.functions().iter().any(is_page);
-        let page = if has_page { "the page" } else { "the functions as a page" };
+        let page = if has_page { "the page" } else { "the functions" };
         let mut paths = vec![(String::new(), page.to_owned())];
         for Demo { domain, to_try, .. } in demos {
             paths.push((format!("api/{to_try}"), format!("demo of {domain}")));
@@ -78,16 +82,13 @@ impl Overview {
     /// Returns path and name of a query that needs no key: one of the first domain, without parameters
     /// if there is one.
     fn query(&self) -> Option<(String, String)> {
-        let Some(document) = &self.document else {
-            let mut functions = self.app.functions().iter().filter(|one| is_anonymous_query(one));
-            let plain = functions
-                .find_map(|function| Some((function.http()?.route.clone(), function.name.clone())));
-            return plain.filter(|(route, _)| !route.contains('{'));
-        };
+        let document = self.document.as_ref()?;
         let domains: Vec<_> = document.domains().map(|(name, _)| name).collect();
         let queries = document.operations().filter(|operation| {
             let function = self.app.function(operation.name());
-            operation.method == Method::GET && function.is_some_and(is_anonymous_query)
+            let is_free = |http: &HttpTrigger| http.auth_level == AuthLevel::Anonymous;
+            operation.method == Method::GET
+                && function.and_then(Function::http).is_some_and(is_free)
         });
         let best = queries.min_by_key(|operation| {
             let domain = domains.iter().position(|name| operation.domain() == Some(name));
@@ -137,31 +138,4 @@ impl Overview {
         let lines = lines.into_iter().filter(|(_, names)| !names.is_empty());
         lines.map(|(what, names)| format!("{what} {}", names.join(", "))).collect()
     }
-
-    fn address(&self, function: &Function, keys: Option<&Keys>) -> String {
-        match &function.trigger {
-            FunctionTrigger::Http(http) => {
-                let methods: Vec<_> = http.methods.iter().map(Method::as_str).collect();
-                let methods = match methods.join(",") {
-                    methods if methods.is_empty() => methods,
-                    methods => format!("[{methods}] "),
-                };
-                let is_locked = keys.is_some() && http.auth_level != AuthLevel::Anonymous;
-                let lock = if is_locked { " (key)" } else { "" };
-                format!("{methods}{}/{}{lock}", self.url, http.route)
-            }
-            FunctionTrigger::Cosmos(trigger) => {
-                format!("cosmosDBTrigger on {}/{}", trigger.database, trigger.container)
-            }
-            FunctionTrigger::Timer(timer) => format!("timerTrigger at {}", timer.schedule.as_str()),
-        }
-    }
-}
-
-fn is_anonymous_query(function: &Function) -> bool {
-    function.http().is_some_and(|http| {
-        http.auth_level == AuthLevel::Anonymous
-            && http.takes(&Method::GET)
-            && !http.route.ends_with("openapi.json")
-    })
 }

@@ -42,8 +42,6 @@ struct RunningApp {
     chaos: Option<Chaos>,
     console: Console,
     host: Option<Host>,
-    /// The port of the first host, which each later one takes.
-    port: Option<u16>,
     /// The files that the host has read, and the time of the build of the handler.
     running: Option<(AppFiles, Option<SystemTime>)>,
 }
@@ -73,34 +71,21 @@ impl RunningApp {
         Ok(AppFiles { app, settings, texts })
     }
 
-    fn containers(&self) -> anyhow::Result<Option<(String, ContainersFile)>> {
+    /// Creates the containers of the app that do not exist yet.
+    async fn provision(&self) -> anyhow::Result<()> {
         let file = self.root.join(CONTAINERS);
         if !file.is_file() {
-            return Ok(None);
+            return Ok(());
         }
         let containers = ContainersFile::read(&file)?;
         let settings = read_settings(&self.root)?;
         let database = settings.get(DATABASE_SETTING.0).unwrap_or(DATABASE_SETTING.1);
-        Ok(Some((database.to_owned(), containers)))
-    }
-
-    /// Creates the containers of the app that do not exist yet.
-    async fn provision(&self) -> anyhow::Result<()> {
-        let Some((database, containers)) = self.containers()? else { return Ok(()) };
         if let Some((endpoint, _)) = &self.store.own {
-            endpoint.provision(&database, &containers).await?;
-        } else {
-            let client = host::connect(&self.store.connection).await;
-            let client = client.map_err(|fault| anyhow::anyhow!("--cosmos: {fault}"))?;
-            cosmos::provision(&client, &database, &containers).await?;
+            return endpoint.provision(database, &containers).await;
         }
-        Ok(())
-    }
-
-    /// Returns the number of items that the folder of `--data` had at the start, those of leases included.
-    fn n_kept_items(&self) -> Option<usize> {
-        let (_, (endpoint, _)) = self.cli.data.as_ref().zip(self.store.own.as_ref())?;
-        Some(endpoint.n_items())
+        let client = host::connect(&self.store.connection).await;
+        let client = client.map_err(|fault| anyhow::anyhow!("--cosmos: {fault}"))?;
+        cosmos::provision(&client, database, &containers).await
     }
 
     async fn build(&self, files: &AppFiles) -> anyhow::Result<Built> {
@@ -160,10 +145,9 @@ impl RunningApp {
         settings.set_connection(CONNECTION_SETTING, &store.connection);
         for trigger in app.functions().iter().filter_map(Function::cosmos) {
             settings.set_connection(&trigger.connection, &store.connection);
-            settings.set_connection(&trigger.lease_connection, &store.connection);
         }
         let options = HostOptions {
-            port: self.port.or(settings.local.port).unwrap_or(DEFAULT_PORT),
+            port: cli.port.or(settings.local.port).unwrap_or(DEFAULT_PORT),
             keys: self.keys.clone(),
             allowed_hosts: cli.allowed_hosts.clone(),
             poll_delay: cli.feed_poll_ms.map(Duration::from_millis),
@@ -175,12 +159,9 @@ impl RunningApp {
         Host::start(app.clone(), &settings, options).await
     }
 
-    /// Updates the app after a change of its files.
-    ///
-    /// Cargo decides whether there is a new executable. It replaces the old one in the running host,
-    /// which finishes the requests in flight. The host restarts if a file of its own has changed. The
-    /// store stays in either case. After an error, the app keeps running unless the host had to
-    /// restart.
+    /// Updates the app after a change of its files. A new executable replaces the old one in the running host,
+    /// which restarts if a file of its own has changed. The store stays. After an error, the app keeps running
+    /// unless the host had to restart.
     async fn update(&mut self) -> anyhow::Result<Updated> {
         let files = self.read()?;
         let built = self.build(&files).await?;
@@ -201,7 +182,8 @@ impl RunningApp {
                 self.stop().await;
                 self.provision().await?;
                 let host = self.start(&files, folder).await?;
-                self.port = self.port.map(|_| host.port());
+                // Each later host takes the port of this one.
+                self.cli.port = self.cli.port.map(|_| host.port());
                 let document = host.openapi().await.map(ApiDocument);
                 let (app, url) = (files.app.clone(), host.url().to_owned());
                 let overview = Overview { app, url, document };

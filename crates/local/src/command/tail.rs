@@ -1,17 +1,12 @@
 //! `cargo local tail`: the invocations of the running app, as they end.
 
 use std::io::Write as _;
-use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Style};
-use tokio::time::Instant;
 
 use super::cli::TailOptions;
-use super::host_client::{EventReader, HostClient};
+use super::host_client::HostClient;
 use crate::host::{EndedInvocation, HostEvent};
-
-const RESTART_DEADLINE: Duration = Duration::from_secs(3);
-const RESTART_INTERVAL: Duration = Duration::from_millis(100);
 
 pub(super) async fn tail(options: TailOptions) -> anyhow::Result<()> {
     let host = HostClient::new(options.host)?;
@@ -19,23 +14,8 @@ pub(super) async fn tail(options: TailOptions) -> anyhow::Result<()> {
     for name in &options.functions {
         names.push(host.function(name).await?.name);
     }
-    let mut next = Some(host.events().await?);
+    let mut events = host.events().await?;
     anstream::eprintln!("Waiting for invocations; Ctrl-C ends");
-    while let Some(events) = next {
-        if !follow(events, &names).await {
-            return Ok(());
-        }
-        next = restarted(&host).await;
-        if next.is_some() {
-            anstream::eprintln!("The host has started again");
-        }
-    }
-    anstream::eprintln!("The app has ended");
-    Ok(())
-}
-
-/// Prints invocations until the host ends. Returns false if stdout is closed.
-async fn follow(mut events: EventReader, names: &[String]) -> bool {
     while let Some(event) = events.next().await {
         let (style, line) = match event {
             HostEvent::Ended(ended) if names.is_empty() || names.contains(&ended.function) => {
@@ -43,13 +23,15 @@ async fn follow(mut events: EventReader, names: &[String]) -> bool {
                 (colour.on_default(), line_of(&ended))
             }
             HostEvent::Skipped { count } => (Style::new(), format!("({count} events were lost)")),
-            HostEvent::Ended(_) | HostEvent::Line { .. } => continue,
+            HostEvent::Ended(_) => continue,
         };
         if writeln!(anstream::stdout().lock(), "{style}{line}{style:#}").is_err() {
-            return false;
+            // stdout is closed.
+            return Ok(());
         }
     }
-    true
+    anstream::eprintln!("The app has ended, or its host has started again");
+    Ok(())
 }
 
 fn line_of(ended: &EndedInvocation) -> String {
@@ -58,16 +40,4 @@ fn line_of(ended: &EndedInvocation) -> String {
     let result = if *succeeded { "ok" } else { "failed" };
     let charge = charge.as_deref().unwrap_or("-");
     format!("{time}  {result:6}  {duration_ms:>6} ms  {charge:>8} RU  {function}: {what}")
-}
-
-/// Waits for a host that starts again, as after a change of `host.json`.
-async fn restarted(host: &HostClient) -> Option<EventReader> {
-    let deadline = Instant::now() + RESTART_DEADLINE;
-    while Instant::now() < deadline {
-        if let Ok(events) = host.events().await {
-            return Some(events);
-        }
-        tokio::time::sleep(RESTART_INTERVAL).await;
-    }
-    None
 }

@@ -13,10 +13,9 @@ use serde_json::Value;
 /// The containers of a file: `{"containers": […]}`, each as ARM takes it in `properties.resource` of a
 /// container.
 ///
-/// The SDK reads the same JSON, but accepts a misspelt key in silence and then creates another
-/// container. So the text is checked strictly here. Besides the keys, three rules hold: version 2 of
-/// the partition key is written out; there is no `conflictResolutionPolicy` (the SDK cannot read ARM's
-/// form of it); and there is no null in place of an omitted key.
+/// The SDK reads the same JSON, but accepts a misspelt key in silence and then creates another container. So the
+/// keys are checked here, and the store checks their values. Besides, version 2 of the partition key is written
+/// out; there is no `conflictResolutionPolicy` (the SDK cannot read ARM's form of it); and no null.
 #[derive(Clone, Debug)]
 pub struct ContainersFile {
     containers: Vec<ContainerProperties>,
@@ -36,10 +35,12 @@ impl ContainersFile {
         for (index, value) in values.into_iter().enumerate() {
             let name = name_of(index, &value);
             let in_container = |reason: String| anyhow!("containers file: {name}: {reason}");
-            check_value("", &value).map_err(in_container)?;
+            check_keys("", &value).map_err(in_container)?;
+            if value["partitionKey"]["version"] != 2 {
+                return Err(in_container("`partitionKey.version` must be 2".into()));
+            }
             let properties = ContainerProperties::deserialize(&value)
                 .map_err(|error| in_container(error.to_string()))?;
-            check(&properties, &value).map_err(in_container)?;
             if !ids.insert(properties.id.to_string()) {
                 return Err(in_container("a container before it has the same id".into()));
             }
@@ -90,64 +91,23 @@ const KEYS: [(&str, &str); 8] = [
     ("uniqueKeys", "paths"),
 ];
 
-/// The values of keys that have no others.
-const VALUES: [(&str, &str); 3] = [
-    ("kind", "Hash MultiHash"),
-    ("indexingMode", "consistent none"),
-    ("order", "ascending descending"),
-];
-
-/// Checks the value of a key and all that it holds; the error is a sentence about a key.
-fn check_value(key: &str, value: &Value) -> Result<(), String> {
-    let listed = |table: &[(&str, &'static str)]| {
-        table.iter().find(|(known, _)| *known == key).map(|(_, listed)| *listed)
-    };
+/// Checks the keys of a value and of all that it holds; the error is a sentence about a key.
+fn check_keys(key: &str, value: &Value) -> Result<(), String> {
     match value {
         Value::Null => Err(format!(
             "`{key}` is null: leave the key out, since the SDK and ARM take null differently"
         )),
-        Value::Array(items) => items.iter().try_for_each(|item| check_value(key, item)),
+        Value::Array(items) => items.iter().try_for_each(|item| check_keys(key, item)),
         Value::Object(fields) => fields.iter().try_for_each(|(name, value)| {
-            let known = listed(&KEYS).unwrap_or_default();
+            let known = KEYS.iter().find(|(known, _)| *known == key);
+            let known = known.map_or("", |(_, names)| names);
             if !known.split(' ').any(|known| known == name) {
                 return Err(format!("`{name}` is no key here, only {known}"));
             }
-            check_value(name, value)
+            check_keys(name, value)
         }),
-        Value::String(text) => match listed(&VALUES) {
-            Some(values) if !values.split(' ').any(|value| value == text) => {
-                Err(format!("`{key}` is {text}, and must be one of {values}"))
-            }
-            None if matches!(key, "path" | "paths") && !text.starts_with('/') => {
-                Err(format!("the path `{text}` must start with /"))
-            }
-            _ => Ok(()),
-        },
-        Value::Number(number) if key == "defaultTtl" => match number.as_i64() {
-            Some(-1 | 1..) => Ok(()),
-            _ => Err("`defaultTtl` must be -1 or a number of seconds above 0".into()),
-        },
         _ => Ok(()),
     }
-}
-
-fn check(container: &ContainerProperties, written: &Value) -> Result<(), String> {
-    if container.id.is_empty() || container.id.contains(['/', '\\', '?', '#']) {
-        return Err("`id` must have characters, and none of / \\ ? #".into());
-    }
-    let key = &written["partitionKey"];
-    if key["version"] != 2 {
-        return Err("`partitionKey.version` must be 2".into());
-    }
-    let (most, rule) = match key["kind"].as_str() {
-        Some("Hash") => (1, "one path with the kind Hash"),
-        Some("MultiHash") => (3, "one to three with MultiHash"),
-        _ => return Err("`partitionKey.kind` must be Hash or MultiHash".into()),
-    };
-    if !(1..=most).contains(&container.partition_key.paths().len()) {
-        return Err(format!("`partitionKey.paths` must have {rule}"));
-    }
-    Ok(())
 }
 
 /// Creates the database and the containers that do not exist yet. An existing container is kept, and

@@ -30,14 +30,11 @@ pub struct EndpointOptions {
     pub partitions: u32,
     /// The folder that keeps everything; without it, the memory does.
     pub data: Option<PathBuf>,
-    /// The interval at which expired items are removed; with `None` only
-    /// [`CosmosEndpoint::expire_items`] removes them.
+    /// The interval at which expired items are removed; without it, only [`CosmosEndpoint::expire_items`] does.
     pub expiry_interval: Option<Duration>,
-    /// Keeps a list of all data-plane requests for [`CosmosEndpoint::requests`]. The list grows
-    /// without bound, so this is for tests.
+    /// Keeps a list of all data-plane requests, which grows without bound: for tests.
     pub keep_requests: bool,
-    /// Names besides those of the loopback interface under which a served port may be called; `*` answers
-    /// everyone, pages of other sites included.
+    /// Further names under which a port may be called; `*` answers everyone, pages of other sites included.
     pub allowed_hosts: Vec<String>,
     /// Throttles requests, loses answers, reads from stale replicas and splits partitions at random.
     pub chaos: Option<Chaos>,
@@ -56,8 +53,7 @@ impl Default for EndpointOptions {
     }
 }
 
-/// A Cosmos DB account of this process. A clone is another handle to the same account, which lives as long as a
-/// handle or a server does.
+/// A Cosmos DB account of this process, which lives as long as one of its clones or servers.
 #[derive(Clone, Debug)]
 pub struct CosmosEndpoint {
     store: Arc<EndpointStore>,
@@ -84,8 +80,7 @@ impl CosmosEndpoint {
         Ok(Self { store: Arc::new(store), own_server: Arc::default() })
     }
 
-    /// Serves HTTP/1.1 and HTTP/2 (with prior knowledge) on `127.0.0.1:port` until the server is
-    /// stopped or dropped; 0 picks a free port.
+    /// Serves HTTP on `127.0.0.1:port` until the server is stopped or dropped; 0 picks a free port.
     ///
     /// # Errors
     /// If another program listens on the port, or it cannot be opened.
@@ -110,13 +105,10 @@ impl CosmosEndpoint {
 
     /// Returns the account's address and key for a client of this process, and a runtime for it: clients that share
     /// one also share what they know of containers. The clients of the process use a port of their own.
-    ///
-    /// # Errors
-    /// If no port can be opened, or the SDK cannot make a runtime.
     pub async fn connect(&self) -> anyhow::Result<(AccountReference, CosmosRuntime)> {
         let server = self.own_server.get_or_try_init(|| self.serve(0)).await?;
-        // The port is not encrypted, so that no client needs the certificates of the system: to read them takes longer
-        // than a story's requests. The probe of gateways of version 2, which the account has not, would.
+        // To read the certificates of the system takes longer than a story's requests, and the port needs none. The
+        // probe of gateways of version 2, which the account has not, would.
         let pool = ConnectionPoolOptions::builder()
             .with_server_certificate_validation(ServerCertificateValidation::RequiredUnlessEmulator)
             .with_gateway_v2_disabled(true)
@@ -136,9 +128,6 @@ impl CosmosEndpoint {
     }
 
     /// Creates the database and the containers that do not exist yet.
-    ///
-    /// # Errors
-    /// Those of [`provision()`](super::provision()).
     pub async fn provision(
         &self,
         database: &str,
@@ -147,27 +136,23 @@ impl CosmosEndpoint {
         containers_file::provision(&self.client().await?, database, containers).await
     }
 
-    /// Returns the number of data-plane requests since the start: reads and writes of items, batches,
-    /// pages of queries and of the change feed. Metadata (account, containers, partition key ranges,
-    /// query plans) and this endpoint's own requests do not count.
+    /// Returns the number of data-plane requests since the start: reads and writes of items, batches, pages of
+    /// queries and of the change feed. Metadata do not count.
     pub fn request_count(&self) -> usize {
         self.store.requests.count()
     }
 
-    /// Returns the data-plane requests since the start, oldest first; none unless
-    /// [`EndpointOptions::keep_requests`] is set.
+    /// Returns the kept data-plane requests, oldest first.
     pub fn requests(&self) -> Vec<StoreRequest> {
         self.requests_since(0)
     }
 
-    /// Returns the data-plane requests after the first `n_before`, a number of
-    /// [`CosmosEndpoint::request_count`]; none unless [`EndpointOptions::keep_requests`] is set.
+    /// Returns the kept data-plane requests after the first `n_before`, as [`CosmosEndpoint::request_count`] counts.
     pub fn requests_since(&self, n_before: usize) -> Vec<StoreRequest> {
         self.store.requests.since(n_before)
     }
 
-    /// Takes the data-plane requests out of the list; none unless [`EndpointOptions::keep_requests`] is
-    /// set.
+    /// Takes the kept data-plane requests out of the list.
     pub fn take_requests(&self) -> Vec<StoreRequest> {
         self.store.requests.take()
     }
@@ -177,19 +162,13 @@ impl CosmosEndpoint {
         self.store.faults.add(fault, kind, container, times);
     }
 
-    /// Holds back the next request of a kind to a container, for tests of interleavings. To the client, a request that
-    /// is lost looks like one that was not carried out.
+    /// Holds back the next request of a kind to a container, for tests of interleavings.
     pub fn hold(&self, kind: RequestKind, container: &str) -> Hold {
         self.store.holds.add(kind, container)
     }
 
-    /// Freezes the present state of a container for reads: until the returned value is dropped, point
-    /// reads and queries see this state.
-    ///
-    /// A request sees the newest state if its session token names a newer write to that physical
-    /// partition, so a client always sees its own writes. It also sees the newest state if it asks for
-    /// the latest committed state. Writes act on the newest state, with their preconditions, and so
-    /// does the change feed.
+    /// Freezes the present state of a container: until the returned value is dropped, point reads and queries see
+    /// it, unless their session token names a newer write, or they ask for the latest committed state.
     pub fn freeze_replica(&self, container: &str) -> FrozenReplica {
         self.store.replicas.freeze(container)
     }
@@ -240,9 +219,6 @@ impl RunningServer {
     }
 
     /// Returns the address and key for a Rust client that connects over the socket.
-    ///
-    /// # Errors
-    /// Never for the addresses that this server listens on.
     pub fn account(&self) -> anyhow::Result<AccountReference> {
         let url: AccountEndpoint = self.url().parse()?;
         Ok(AccountReference::with_authentication_key(url, WELL_KNOWN_KEY))

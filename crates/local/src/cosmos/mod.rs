@@ -4,20 +4,7 @@
 //! this module adds is what tests and chaos need: faults, requests that are held back, reads of old states, a
 //! log of the requests, and the containers of an app.
 //!
-//! ```no_run
-//! # use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions};
-//! # async fn example() -> anyhow::Result<()> {
-//! let endpoint = CosmosEndpoint::new(EndpointOptions::default())?;
-//! let containers = ContainersFile::read("infra/containers.json")?;
-//! endpoint.provision("tributary", &containers).await?;
-//! let server = endpoint.serve(8081).await?;
-//! println!("{}", server.connection_string());
-//! server.stop().await;
-//! # Ok(())
-//! # }
-//! ```
-//!
-//! `docs/local-endpoint.md` has what it models and what it does not, with the versions that it was tried with.
+//! `docs/local-endpoint.md` has what it models and what it does not.
 
 mod containers_file;
 mod endpoint;

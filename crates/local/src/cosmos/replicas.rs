@@ -9,8 +9,7 @@
 //! token asks for more, the store refuses the read with 404 and sub-status 1002, and the newest state
 //! answers. Writes, their preconditions, and the change feed use no replica.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use cosmos_store::engine::{ContainerId, Engine, View};
@@ -24,78 +23,54 @@ use crate::lock;
 #[derive(Debug)]
 pub(super) struct Replicas {
     engine: Engine,
-    frozen: Mutex<Vec<Frozen>>,
-    n_frozen: AtomicUsize,
+    /// The names of containers, with their states.
+    frozen: Mutex<Vec<(String, Weak<View>)>>,
     lagging: Option<Lagging>,
-}
-
-#[derive(Debug)]
-struct Frozen {
-    number: usize,
-    container: String,
-    state: View,
 }
 
 /// A replica of one container that gets no writes until this value is dropped.
 #[derive(Debug)]
 pub struct FrozenReplica {
-    replicas: Arc<Replicas>,
-    number: usize,
-}
-
-impl Drop for FrozenReplica {
-    fn drop(&mut self) {
-        lock(&self.replicas.frozen).retain(|frozen| frozen.number != self.number);
-    }
+    _state: Arc<View>,
 }
 
 impl Replicas {
     pub(super) fn new(engine: Engine, chaos: Option<&Chaos>) -> Self {
         let lagging = chaos.and_then(|chaos| Lagging::from_chaos(chaos, &engine));
-        Self { engine, frozen: Mutex::default(), n_frozen: AtomicUsize::new(0), lagging }
+        Self { engine, frozen: Mutex::default(), lagging }
     }
 
-    pub(super) fn freeze(self: &Arc<Self>, container: &str) -> FrozenReplica {
-        let number = self.n_frozen.fetch_add(1, Ordering::Relaxed);
-        let (container, state) = (container.to_owned(), self.engine.view());
-        lock(&self.frozen).push(Frozen { number, container, state });
-        FrozenReplica { replicas: Arc::clone(self), number }
+    pub(super) fn freeze(&self, container: &str) -> FrozenReplica {
+        let state = Arc::new(self.engine.view());
+        let mut frozen = lock(&self.frozen);
+        frozen.retain(|(_, state)| state.strong_count() > 0);
+        frozen.push((container.to_owned(), Arc::downgrade(&state)));
+        FrozenReplica { _state: state }
     }
 
-    /// Returns the states that a request may see, the oldest one first.
+    /// Returns the states that a request may see, the oldest one first, and the chaos that has chosen them.
     pub(super) fn candidates(
         &self,
         operation: &ItemsOperation,
         request: &Request<Bytes>,
-    ) -> Candidates<'_> {
+    ) -> (Vec<View>, Option<&Chaos>) {
         if !matches!(operation.kind, Kind::Read | Kind::Query | Kind::ReadFeed)
             || demands_newest(request)
         {
-            return Candidates::default();
+            return (Vec::new(), None);
         }
         let [_, container] = &operation.names;
-        let states: Vec<View> = lock(&self.frozen)
-            .iter()
-            .filter(|frozen| frozen.container == *container)
-            .map(|frozen| frozen.state.clone())
-            .collect();
-        if !states.is_empty() {
-            return Candidates { states, by_chance: None };
-        }
+        let frozen = lock(&self.frozen);
+        let frozen = frozen.iter().filter(|(name, _)| name == container);
+        let states: Vec<View> =
+            frozen.filter_map(|(_, state)| Some((*state.upgrade()?).clone())).collect();
         match &self.lagging {
-            Some(lagging) => {
-                Candidates { states: lagging.roll(&self.engine), by_chance: Some(&lagging.chaos) }
+            Some(lagging) if states.is_empty() => {
+                (lagging.roll(&self.engine), Some(&lagging.chaos))
             }
-            None => Candidates::default(),
+            _ => (states, None),
         }
     }
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Candidates<'a> {
-    pub(super) states: Vec<View>,
-    /// Set if chaos has chosen them.
-    pub(super) by_chance: Option<&'a Chaos>,
 }
 
 /// Returns true if the request asks for the latest committed state.
@@ -124,14 +99,8 @@ const MAX_LAG_MS: [u64; 4] = [20, 100, 500, 2_000];
 #[derive(Debug)]
 struct Lagging {
     chaos: Chaos,
-    replicas: Mutex<LaggingReplicas>,
-}
-
-#[derive(Debug)]
-struct LaggingReplicas {
-    random: Random,
-    /// One for each of [`MAX_LAG_MS`].
-    of: Vec<Replica>,
+    /// Random numbers, and a replica for each of [`MAX_LAG_MS`].
+    replicas: Mutex<(Random, Vec<Replica>)>,
 }
 
 #[derive(Clone, Debug)]
@@ -148,10 +117,7 @@ impl Lagging {
         }
         let now = Instant::now();
         let replica = Replica { state: engine.view(), since: now, until: now };
-        let replicas = LaggingReplicas {
-            random: chaos.fork(ChaosKind::Stale),
-            of: vec![replica; MAX_LAG_MS.len()],
-        };
+        let replicas = (chaos.fork(ChaosKind::Stale), vec![replica; MAX_LAG_MS.len()]);
         Some(Self { chaos: chaos.clone(), replicas: Mutex::new(replicas) })
     }
 
@@ -161,14 +127,14 @@ impl Lagging {
             return Vec::new();
         }
         let now = Instant::now();
-        let LaggingReplicas { random, of } = &mut *lock(&self.replicas);
-        for (replica, most_ms) in of.iter_mut().zip(MAX_LAG_MS) {
+        let (random, replicas) = &mut *lock(&self.replicas);
+        for (replica, most_ms) in replicas.iter_mut().zip(MAX_LAG_MS) {
             if replica.until <= now {
                 let until = now + Duration::from_millis(1 + random.below(most_ms));
                 *replica = Replica { state: engine.view(), since: now, until };
             }
         }
-        let mut order: Vec<_> = of.iter().collect();
+        let mut order: Vec<_> = replicas.iter().collect();
         order.sort_by_key(|replica| replica.since);
         order.into_iter().map(|replica| replica.state.clone()).collect()
     }

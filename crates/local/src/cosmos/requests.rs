@@ -13,22 +13,16 @@ use crate::lock;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StoreRequest {
-    /// The HTTP method.
-    pub method: String,
     /// The kind of the request.
     pub kind: Kind,
-    /// The database's name.
-    pub database: String,
     /// The container's name.
     pub container: String,
-    /// True if it named a partition key, and so touched one logical partition only.
+    /// True if it named a partition key.
     pub names_partition_key: bool,
     /// The partition key, as JSON.
     pub partition_key: Option<String>,
     /// True if it was sent with low priority.
     pub low_priority: bool,
-    /// The size of its body.
-    pub bytes: usize,
     /// The text of a query.
     pub query: Option<String>,
     /// The answer; `None` while the request is under way, or if the answer was lost.
@@ -43,12 +37,10 @@ pub struct StoreAnswer {
     pub status: u16,
     /// The physical partition that answered, where it was a single one.
     pub physical_partition: Option<String>,
-    /// Items that a query or a feed has looked at and that pass its filter, with those that it did not return.
+    /// Items that pass the filter of a query or a feed, returned or not.
     pub items_loaded: u32,
     /// Items in the answer.
     pub items_returned: u32,
-    /// The size of its body.
-    pub bytes: usize,
     /// The charge.
     pub request_units: f64,
 }
@@ -58,18 +50,15 @@ impl StoreRequest {
         let headers = request.headers();
         let partition_key =
             text(headers, "x-ms-documentdb-partitionkey").filter(|key| *key != "[]");
-        let [database, container] = operation.names.clone();
+        let [_, container] = operation.names.clone();
         let query = || Json::parse(request.body()).ok()?.get("query")?.as_str().map(str::to_owned);
         Self {
-            method: request.method().to_string(),
             kind: operation.kind,
-            database,
             container,
             names_partition_key: partition_key.is_some(),
             partition_key: partition_key.map(str::to_owned),
             low_priority: text(headers, "x-ms-cosmos-priority-level")
                 .is_some_and(|level| level.eq_ignore_ascii_case("low")),
-            bytes: request.body().len(),
             query: if operation.kind == Kind::Query { query() } else { None },
             answer: None,
         }
@@ -87,7 +76,6 @@ impl StoreAnswer {
                 .map(str::to_owned),
             items_loaded: touched.work.items_matched.max(read),
             items_returned: touched.items_returned.max(read),
-            bytes: answer.body().len(),
             request_units: text(answer.headers(), "x-ms-request-charge")
                 .and_then(|charge| charge.parse().ok())
                 .unwrap_or(0.0),
@@ -99,8 +87,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// The count of all requests, and the requests themselves if they are kept: the list grows for as long
-/// as the endpoint runs.
+/// The count of all requests, and the requests themselves if they are kept.
 #[derive(Debug)]
 pub(super) struct RequestLog(Mutex<LogState>);
 

@@ -22,7 +22,7 @@ pub(super) struct EndpointStore {
     pub(super) requests: RequestLog,
     pub(super) faults: Faults,
     pub(super) holds: Holds,
-    pub(super) replicas: Arc<Replicas>,
+    pub(super) replicas: Replicas,
     expiry_interval: Option<Duration>,
     /// True if a task removes expired items.
     expires: AtomicBool,
@@ -31,21 +31,14 @@ pub(super) struct EndpointStore {
 
 impl EndpointStore {
     pub(super) fn new(options: EndpointOptions) -> std::io::Result<Self> {
-        let EndpointOptions {
-            partitions,
-            data,
-            expiry_interval,
-            keep_requests,
-            allowed_hosts,
-            chaos,
-        } = options;
-        let engine = Engine::open(data.as_deref())?;
-        let options = Options { partitions, allowed_hosts, ..Options::default() };
+        let EndpointOptions { partitions, allowed_hosts, chaos, .. } = options;
+        let engine = Engine::open(options.data.as_deref())?;
+        let of_service = Options { partitions, allowed_hosts, ..Options::default() };
         Ok(Self {
-            replicas: Arc::new(Replicas::new(engine.clone(), chaos.as_ref())),
-            service: Service::new(engine, options),
-            requests: RequestLog::new(keep_requests),
-            expiry_interval,
+            replicas: Replicas::new(engine.clone(), chaos.as_ref()),
+            service: Service::new(engine, of_service),
+            requests: RequestLog::new(options.keep_requests),
+            expiry_interval: options.expiry_interval,
             expires: AtomicBool::new(false),
             splits: chaos.clone().map(Splits::new).map(Arc::new),
             faults: Faults { chaos, pending: std::sync::Mutex::default() },
@@ -120,13 +113,13 @@ impl EndpointStore {
 
     /// Answers a read from a state that is old, if the request accepts one, and otherwise from the newest one.
     async fn read(&self, operation: &ItemsOperation, request: Request<Bytes>) -> Response<Bytes> {
-        let candidates = self.replicas.candidates(operation, &request);
-        for state in &candidates.states {
+        let (states, by_chance) = self.replicas.candidates(operation, &request);
+        for state in &states {
             let answer = self.service.answer(request.clone(), Some(state)).await;
             if !replicas::is_usable(&answer) {
                 continue;
             }
-            if let Some(chaos) = candidates.by_chance {
+            if let Some(chaos) = by_chance {
                 let newest = self.service.answer(request, None).await;
                 if (newest.status(), newest.body()) != (answer.status(), answer.body()) {
                     let [_, container] = &operation.names;

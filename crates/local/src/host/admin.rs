@@ -18,65 +18,45 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
 use super::console::Console;
-use super::function::{Function, FunctionTrigger};
+use super::function::{Function, FunctionTrigger, HttpTrigger};
 use super::invoke::{self, Invoker};
 use super::wire::{self, Attempt, InvocationAnswer, TimerStatus};
 use crate::lock;
 
+/// A function of the app; a timer has neither of its sources.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HostedFunction {
     pub(crate) name: String,
-    pub(crate) trigger: HostedTrigger,
+    /// The methods, none for all, and the whole route, such as `/api/posts/{postId}`.
+    pub(crate) http: Option<(Vec<String>, String)>,
+    /// The container of a change feed.
+    pub(crate) container: Option<String>,
+    /// Its last batch; `None` before the first one, and after one that is large.
+    pub(crate) last_batch: Option<Vec<Value>>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub(crate) enum HostedTrigger {
-    Http {
-        /// Empty for all.
-        methods: Vec<String>,
-        /// The whole route, such as `/api/posts/{postId}`.
-        route: String,
-    },
-    CosmosDb {
-        container: String,
-        /// The last batch of the change feed; `None` before the first one, and after one that is large.
-        last_batch: Option<Vec<Value>>,
-    },
-    Timer {
-        schedule: String,
-    },
-}
-
+/// A run by hand; without a failure it succeeded.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ManualResult {
-    pub(crate) id: String,
     pub(crate) duration_ms: u64,
-    pub(crate) done: Option<String>,
-    pub(crate) charge: Option<String>,
-    pub(crate) logs: Vec<String>,
-    /// `None` if the invocation succeeded.
+    #[serde(flatten)]
+    pub(crate) answer: InvocationAnswer,
     pub(crate) failure: Option<String>,
 }
 
 impl HostedFunction {
     pub(super) fn new(function: &Function) -> Self {
-        let trigger = match &function.trigger {
-            FunctionTrigger::Http(http) => HostedTrigger::Http {
-                methods: http.methods.iter().map(ToString::to_string).collect(),
-                route: format!("/{}", http.route),
-            },
-            FunctionTrigger::Cosmos(trigger) => HostedTrigger::CosmosDb {
-                container: trigger.container.clone(),
-                last_batch: lock(&trigger.last_batch).as_deref().map(<[Value]>::to_vec),
-            },
-            FunctionTrigger::Timer(timer) => {
-                HostedTrigger::Timer { schedule: timer.schedule.as_str().to_owned() }
-            }
-        };
-        Self { name: function.name.clone(), trigger }
+        let methods = |http: &HttpTrigger| http.methods.iter().map(ToString::to_string).collect();
+        let feed = function.cosmos();
+        Self {
+            name: function.name.clone(),
+            http: function.http().map(|http| (methods(http), format!("/{}", http.route))),
+            container: feed.map(|trigger| trigger.container.clone()),
+            last_batch: feed
+                .and_then(|trigger| Some(lock(&trigger.last_batch).as_deref()?.to_vec())),
+        }
     }
 }
 
@@ -92,8 +72,7 @@ pub(super) async fn run(
     let result = invoke::attempt(invoker, function, &id, body, console, "by hand").await;
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let failure = result.as_ref().err().map(ToString::to_string);
-    let InvocationAnswer { done, charge, logs } = result.unwrap_or_default();
-    ManualResult { id, duration_ms, done, charge, logs, failure }
+    ManualResult { duration_ms, answer: result.unwrap_or_default(), failure }
 }
 
 /// The events that a slow reader may lag behind. It misses earlier ones.
@@ -103,9 +82,6 @@ const MAX_WAITING_EVENTS: usize = 1024;
 #[serde(tag = "event", rename_all = "camelCase")]
 pub(crate) enum HostEvent {
     Ended(EndedInvocation),
-    Line {
-        text: String,
-    },
     /// The reader was too slow for some events.
     Skipped {
         count: u64,
@@ -126,9 +102,6 @@ pub(crate) struct EndedInvocation {
     pub(crate) duration_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) charge: Option<String>,
-    /// The `traceparent` of a request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) trace_parent: Option<String>,
 }
 
 #[derive(Debug, Clone)]

@@ -11,9 +11,8 @@ use http::Method;
 use serde_json::{Map, Value};
 
 use super::HandlerOptions;
-use super::function::{Function, FunctionTrigger, HttpTrigger};
+use super::function::{CosmosTrigger, Function, FunctionTrigger, HttpTrigger};
 use super::json::{ConfigError, Node, parse_time_span, read_json};
-use super::newtonsoft::DateParsing;
 use super::routes::Template;
 use super::settings::{HOST_JSON_PREFIX, Settings};
 
@@ -29,21 +28,17 @@ pub struct FunctionApp {
     warnings: Vec<String>,
 }
 
-/// The values of `host.json` that this stand-in uses.
+/// The values of `host.json` that this stand-in uses. Paths are relative to the app folder.
 #[derive(Debug, Clone)]
-pub struct HostJson {
-    /// `customHandler.description.defaultExecutablePath`, relative to the app folder.
-    pub executable: String,
-    /// `customHandler.description.workingDirectory`, relative to the app folder.
-    pub working_directory: String,
-    /// `customHandler.description.arguments`.
-    pub arguments: Vec<String>,
-    /// `extensions.http.routePrefix`; `api` by default.
-    pub route_prefix: String,
-    /// `functionTimeout`; 30 minutes by default; `None` for no limit.
-    pub function_timeout: Option<Duration>,
-    /// `extensions.cosmosDB.serializerSettings.dateParseHandling`.
-    pub dates: DateParsing,
+pub(crate) struct HostJson {
+    pub(crate) executable: String,
+    pub(crate) working_directory: String,
+    pub(crate) arguments: Vec<String>,
+    route_prefix: String,
+    /// `None` for no limit.
+    pub(crate) function_timeout: Option<Duration>,
+    /// True unless `extensions.cosmosDB.serializerSettings.dateParseHandling` is `None`.
+    parses_dates: bool,
 }
 
 impl FunctionApp {
@@ -81,7 +76,7 @@ impl FunctionApp {
         };
         for function in functions.iter_mut().chain(&mut closed) {
             match &mut function.trigger {
-                FunctionTrigger::Cosmos(trigger) => trigger.dates = host.dates,
+                FunctionTrigger::Cosmos(trigger) => trigger.parses_dates = host.parses_dates,
                 FunctionTrigger::Http(http) if !host.route_prefix.is_empty() => {
                     http.route = format!("{}/{}", host.route_prefix, http.route);
                     http.template = Template::parse(&http.route).map_err(|fault| {
@@ -134,8 +129,7 @@ impl FunctionApp {
         &self.warnings
     }
 
-    /// Returns the values of `host.json`.
-    pub fn host(&self) -> &HostJson {
+    pub(crate) fn host(&self) -> &HostJson {
         &self.host
     }
 }
@@ -148,25 +142,12 @@ impl HostJson {
                 override_value(&mut json, &path.split("__").collect::<Vec<_>>(), value);
             }
         }
-        let root = Node::root(&file, &json);
+        let root = Node::root(&file, &json)?;
         if root.string("version")? != Some("2.0") {
             return Err(root.error("version", "must be \"2.0\""));
         }
-        let missing = || {
-            root.error(
-                "customHandler.description.defaultExecutablePath",
-                "is missing: it names the handler",
-            )
-        };
-        let handler = root.object("customHandler")?.ok_or_else(missing)?;
-        if handler.boolean("enableProxyingHttpRequest")? != Some(true) {
-            return Err(handler.error(
-                "enableProxyingHttpRequest",
-                "must be true: forwarding rebuilds requests and loses chunked bodies, so this \
-                 stand-in only hands requests through",
-            ));
-        }
-        let description = handler.object("description")?.ok_or_else(missing)?;
+        let handler = root.object("customHandler")?;
+        let description = handler.object("description")?;
         let executable = description.required("defaultExecutablePath", "it names the handler")?;
         if executable.starts_with("./") {
             return Err(description.error(
@@ -175,20 +156,23 @@ impl HostJson {
                  executable",
             ));
         }
-        let arguments = description.strings("arguments")?.unwrap_or_default();
-        let extensions = root.object("extensions")?;
-        let http = extensions.as_ref().map(|all| all.object("http")).transpose()?.flatten();
-        let prefix = http.map(|http| http.string("routePrefix")).transpose()?.flatten();
+        if handler.boolean("enableProxyingHttpRequest")? != Some(true) {
+            return Err(handler.error(
+                "enableProxyingHttpRequest",
+                "must be true: forwarding rebuilds requests and loses chunked bodies, so this \
+                 stand-in only hands requests through",
+            ));
+        }
+        let directory = description.string("workingDirectory")?.unwrap_or_default();
+        let arguments = description.strings("arguments")?;
+        let prefix = root.object("extensions.http")?.string("routePrefix")?.unwrap_or("api");
         Ok(Self {
             executable: executable.to_owned(),
-            working_directory: description
-                .string("workingDirectory")?
-                .unwrap_or_default()
-                .to_owned(),
+            working_directory: directory.to_owned(),
             arguments: arguments.into_iter().map(str::to_owned).collect(),
-            route_prefix: prefix.unwrap_or("api").trim_matches('/').to_owned(),
+            route_prefix: prefix.trim_matches('/').to_owned(),
             function_timeout: read_timeout(&root)?,
-            dates: read_dates(extensions.as_ref())?,
+            parses_dates: parses_dates(&root)?,
         })
     }
 }
@@ -204,15 +188,12 @@ fn read_timeout(root: &Node<'_>) -> Result<Option<Duration>, ConfigError> {
     }
 }
 
-fn read_dates(extensions: Option<&Node<'_>>) -> Result<DateParsing, ConfigError> {
-    let cosmos = extensions.map(|all| all.object("cosmosDB")).transpose()?.flatten();
-    let settings = cosmos.map(|cosmos| cosmos.object("serializerSettings")).transpose()?.flatten();
-    let Some(settings) = settings else { return Ok(DateParsing::default()) };
-    match settings.string("dateParseHandling")? {
-        None => Ok(DateParsing::default()),
-        Some(text) if text.eq_ignore_ascii_case("DateTime") => Ok(DateParsing::DateTime),
-        Some(text) if text.eq_ignore_ascii_case("None") => Ok(DateParsing::None),
-        Some(_) => Err(settings.error(
+fn parses_dates(root: &Node<'_>) -> Result<bool, ConfigError> {
+    let settings = root.object("extensions.cosmosDB.serializerSettings")?;
+    match settings.string("dateParseHandling")?.unwrap_or("DateTime") {
+        text if text.eq_ignore_ascii_case("DateTime") => Ok(true),
+        text if text.eq_ignore_ascii_case("None") => Ok(false),
+        _ => Err(settings.error(
             "dateParseHandling",
             "must be None or DateTime: this stand-in writes no other dates",
         )),
@@ -227,7 +208,7 @@ fn load_function(
     warnings: &mut Vec<String>,
 ) -> Result<(Option<Function>, bool), ConfigError> {
     let (file, json) = read_json(&folder.join("function.json"))?;
-    let root = Node::root(&file, &json);
+    let root = Node::root(&file, &json)?;
     if !is_function_name(name) {
         return Err(root.error(
             "(the folder's name)",
@@ -259,20 +240,15 @@ fn shared_leases(functions: &[Function]) -> Vec<String> {
     let mut owners = BTreeMap::new();
     let mut problems = Vec::new();
     for function in functions {
-        let FunctionTrigger::Cosmos(trigger) = &function.trigger else {
-            continue;
-        };
-        let place = (
-            &trigger.lease_connection,
-            &trigger.lease_database,
-            &trigger.lease_container,
-            &trigger.lease_prefix,
-        );
+        let Some(trigger) = function.cosmos() else { continue };
+        let CosmosTrigger { connection, lease_database, lease_container, lease_prefix, .. } =
+            trigger;
+        let place = (connection, lease_database, lease_container, lease_prefix);
         if let Some(other) = owners.insert(place, &function.name) {
+            let name = &function.name;
             problems.push(format!(
-                "{}/function.json: leaseContainerPrefix {:?} is also that of {other}: two \
-                 functions with one prefix steal each other's changes",
-                function.name, trigger.lease_prefix
+                "{name}/function.json: leaseContainerPrefix {lease_prefix:?} is also that of \
+                 {other}: two functions with one prefix steal each other's changes"
             ));
         }
     }

@@ -69,7 +69,6 @@ impl Console {
     }
 
     pub(super) fn handler(&self, line: &str) {
-        self.events.send(HostEvent::Line { text: line.to_owned() });
         if !is_routine(line) || (self.verbose && !self.is_hushed()) {
             self.plain(&format!("handler | {line}"));
         }
@@ -170,7 +169,6 @@ impl EndedInvocation {
             what: what.to_owned(),
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             charge: None,
-            trace_parent: None,
         }
     }
 
@@ -217,23 +215,21 @@ mod tests {
 
     #[test]
     fn only_lines_of_a_known_level_are_routine() {
-        for routine in [
-            "2026-11-22T13:00:00.123456Z  INFO request{method=\"GET\"}: tributary: Answered",
-            "2026-11-22T13:00:00.123456Z DEBUG tributary: more",
-            "{\"timestamp\":\"2026-11-22T13:00:00Z\",\"level\":\"INFO\",\"message\":\"Answered\"}",
+        for (line, expected) in [
+            (
+                "2026-11-22T13:00:00.123456Z  INFO request{method=\"GET\"}: tributary: Answered",
+                true,
+            ),
+            ("2026-11-22T13:00:00.123456Z DEBUG tributary: more", true),
+            ("{\"timestamp\":\"2026-11-22T13:00:00Z\",\"level\":\"INFO\"}", true),
+            ("2026-11-22T13:00:00.123456Z  WARN tributary: a change waits", false),
+            ("{\"level\":\"WARN\"}", false),
+            ("{not JSON", false),
+            ("INFO without a time", false),
+            ("[src/blog/mod.rs:12] user = 3", false),
+            ("", false),
         ] {
-            assert!(is_routine(routine), "{routine}");
-        }
-        for shown in [
-            "2026-11-22T13:00:00.123456Z  WARN tributary: a change waits",
-            "2026-11-22T13:00:00.123456Z ERROR tributary: it failed",
-            "{\"level\":\"WARN\"}",
-            "{not JSON",
-            "INFO without a time",
-            "[src/blog/mod.rs:12] user = 3",
-            "",
-        ] {
-            assert!(!is_routine(shown), "{shown}");
+            assert_eq!(is_routine(line), expected, "{line}");
         }
     }
 
@@ -244,35 +240,27 @@ mod tests {
         let ended = |what| EndedInvocation::new("HomeFeed", "one", duration, what);
         let charge = Some("12.5".to_owned());
         console.answered(EndedInvocation { charge, ..ended("PUT /api/posts/p1") }, 201);
-        console.answered(ended("GET /api/posts/p2"), 404);
         console.answered(ended("GET /api/posts/p3"), 500);
-        let answer = |done: Option<&str>, charge: Option<&str>| InvocationAnswer {
+        let answer = |done: Option<&str>| InvocationAnswer {
             done: done.map(str::to_owned),
             logs: vec!["a line of the answer".to_owned()],
-            charge: charge.map(str::to_owned),
+            charge: done.map(|_| "3.0".to_owned()),
         };
-        console.succeeded(ended("2 documents"), &answer(Some("1 applied"), Some("3.0")));
-        console.succeeded(ended("2 documents"), &answer(Some(""), None));
-        console.succeeded(ended("timer"), &answer(None, None));
+        console.succeeded(ended("2 documents"), &answer(Some("1 applied")));
+        console.succeeded(ended("2 documents"), &answer(Some("")));
+        console.succeeded(ended("timer"), &answer(None));
         console.failed(ended("1 document"), ": the handler answered 500");
-        console.handler("2026-11-22T13:00:00.123456Z  INFO tributary: Answered a request");
-        console.handler("2026-11-22T13:00:00.123456Z  WARN tributary: a change waits");
         let lines = console.lines();
-        let without_times: Vec<_> = lines
-            .iter()
-            .map(|line| line.split_once("] ").map_or(&**line, |(_, text)| text))
-            .collect();
+        let without_times = lines.iter().map(|line| line.split_once("] ").unwrap().1);
         assert_eq!(
-            without_times,
+            without_times.collect::<Vec<_>>(),
             [
                 "PUT /api/posts/p1 → 201 in 7 ms, 12.5 RU",
-                "GET /api/posts/p2 → 404 in 7 ms",
                 "GET /api/posts/p3 → 500 in 7 ms (Id=one)",
                 "HomeFeed: 2 documents, 1 applied in 7 ms, 3.0 RU",
                 "HomeFeed: timer in 7 ms",
                 "Executed 'Functions.HomeFeed' (Failed, Id=one, Duration=7ms) \
                  1 document: the handler answered 500",
-                "handler | 2026-11-22T13:00:00.123456Z  WARN tributary: a change waits",
             ]
         );
     }

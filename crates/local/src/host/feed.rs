@@ -28,15 +28,17 @@ use super::function::{CosmosTrigger, FeedStart, Function, FunctionTrigger};
 use super::invoke::{Invoker, chain};
 use super::lease::{Lease, Leases};
 use super::newtonsoft;
-use super::worker::{Delivery, Worker};
+use super::worker::Worker;
 use crate::chaos::Chaos;
 
 /// The pump of one `cosmosDBTrigger`.
 #[derive(Clone)]
 pub struct FeedPump {
     client: CosmosClient,
-    trigger: CosmosTrigger,
-    delivery: Delivery,
+    pub(super) function: Function,
+    pub(super) trigger: CosmosTrigger,
+    pub(super) invoker: Arc<dyn Invoker>,
+    pub(super) options: FeedOptions,
     owner: String,
 }
 
@@ -69,20 +71,21 @@ impl FeedPump {
         };
         Ok(Self {
             client,
+            function: function.clone(),
             trigger: trigger.clone(),
-            delivery: Delivery { function: function.clone(), invoker, options },
+            invoker,
+            options,
             owner: uuid::Uuid::new_v4().to_string(),
         })
     }
 
-    /// Delivers changes until `stop`. It prints errors of the store and continues. After its return
-    /// nothing of it is under way: it invokes no handler and writes no lease.
+    /// Delivers changes until `stop`, also after errors of the store. After its return nothing is under way.
     pub async fn run(&self, stop: CancellationToken) {
-        let console = &self.delivery.options.console;
+        let console = &self.options.console;
         let mut last_error = String::new();
         while !stop.is_cancelled() {
             let Err(error) = self.run_until_split(&stop).await else { continue };
-            let text = format!("{}: {}", self.delivery.function.name, chain(&error));
+            let text = format!("{}: {}", self.function.name, chain(&error));
             // A repetition each second would hide all other lines.
             if text != last_error {
                 console.error(&text);
@@ -93,13 +96,10 @@ impl FeedPump {
                 _ => false,
             };
             if is_taken {
-                console.warn(&format!("{}: the trigger stops here", self.delivery.function.name));
+                console.warn(&format!("{}: the trigger stops here", self.function.name));
                 return stop.cancelled().await;
             }
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = tokio::time::sleep(ERROR_DELAY) => {}
-            }
+            stop.run_until_cancelled(tokio::time::sleep(ERROR_DELAY)).await;
         }
     }
 
@@ -107,8 +107,7 @@ impl FeedPump {
     /// delivered documents, without those of lost batches.
     ///
     /// # Errors
-    /// If the store refuses a request, a batch fails five times, or a page
-    /// cannot be read. The other partitions are drained all the same.
+    /// If the store refuses a request, a batch fails five times, or a page cannot be read.
     pub async fn drain(&self) -> Result<usize, FeedError> {
         let began = Instant::now();
         let delivered = AtomicUsize::new(0);
@@ -182,8 +181,7 @@ impl FeedPump {
                 () = stop.cancelled() => {}
             }
         }
-        // An invocation in flight is redelivered. An aborted worker may still be writing in another
-        // thread: the lease would change under its next owner.
+        // An aborted worker may still be writing in another thread: the lease would change under its next owner.
         running.shutdown().await;
         ended
     }
@@ -191,7 +189,7 @@ impl FeedPump {
     async fn workers(&self) -> Result<Vec<Worker>, FeedError> {
         let (container, leases) = self.open().await?;
         let topology: Arc<[FeedRange]> = feed_ranges(&container).await?.into();
-        let key_paths = match &self.delivery.options.chaos {
+        let key_paths = match &self.options.chaos {
             Some(_) => key_paths(&container).await?,
             None => Vec::new(),
         };
@@ -200,8 +198,7 @@ impl FeedPump {
             workers.push(Worker {
                 pages: pages(&container, &self.trigger, &leases, &lease).await?,
                 position: None,
-                delivery: self.delivery.clone(),
-                trigger: self.trigger.clone(),
+                pump: self.clone(),
                 leases: leases.clone(),
                 lease,
                 container: container.clone(),
@@ -213,17 +210,16 @@ impl FeedPump {
         Ok(workers)
     }
 
-    /// Returns true if an operator has taken a lost lease away. The trigger acquires it again, as the real
-    /// one does.
+    /// Returns true if an operator has taken a lost lease away. The trigger acquires it again.
     async fn is_released(&self, lease: &str) -> Result<bool, FeedError> {
         let (_, leases) = self.open().await?;
         leases.is_released(lease).await
     }
 
     async fn open(&self) -> Result<(ContainerClient, Leases), FeedError> {
-        let Self { client, trigger, delivery, owner } = self;
+        let Self { client, trigger, options, owner, .. } = self;
         let container = open(client, &trigger.database, &trigger.container).await?;
-        let lease_client = delivery.options.lease_client.as_ref().unwrap_or(client);
+        let lease_client = options.lease_client.as_ref().unwrap_or(client);
         let leases = Leases::open(lease_client, trigger, (client, &container), owner).await?;
         Ok((container, leases))
     }
@@ -258,8 +254,7 @@ pub enum FeedError {
     /// The store refused a request.
     #[error("the store refused a request of the trigger")]
     Store(#[from] CosmosError),
-    /// Another reason: a container that cannot be opened, a lease in another form, or a batch that failed in
-    /// [`FeedPump::drain`](super::FeedPump::drain).
+    /// Another reason, such as a container that cannot be opened.
     #[error(transparent)]
     Other(#[from] anyhow::Error),
 }

@@ -1,40 +1,33 @@
 //! The host's port: the HTTP functions, a page at `/`, and `/admin`.
 
-use std::fmt::Write as _;
-use std::io;
-use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use axum::Json;
-use axum::body::{HttpBody as _, to_bytes};
+use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version, header};
-use axum::response::{Html, IntoResponse, Response};
-use axum::serve::Listener;
+use axum::response::{IntoResponse, Response};
 use cosmos_store::http::callers::{Stranger, stranger};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
 use super::admin::{self, HostedFunction};
 use super::app::FunctionApp;
-use super::function::{AuthLevel, FunctionTrigger};
+use super::function::AuthLevel;
 use super::invoke::{HandlerClient, Invoker};
 use super::process::HandlerWatch;
-use super::proxy::Proxy;
 use super::request_body::drain;
 use super::request_path;
-use super::server::{self, HostOptions};
+use super::server::HostOptions;
 use super::settings::LocalOptions;
 use crate::chaos::ChaosKind;
 
 pub(super) struct Front {
     pub(super) app: FunctionApp,
     pub(super) handlers: Vec<HandlerWatch>,
+    /// The number of handlers that get requests.
+    pub(super) n_serving: usize,
     pub(super) client: HandlerClient,
     pub(super) invoker: Arc<dyn Invoker>,
     pub(super) options: HostOptions,
@@ -57,10 +50,10 @@ const MAX_HEADER_BYTES: usize = 32 * 1024;
 
 impl Front {
     /// Returns the handler of a request: if instances overlap, sometimes the second one.
-    fn handler(&self) -> &HandlerWatch {
+    pub(super) fn handler(&self) -> &HandlerWatch {
         let chaos = self.options.chaos.as_ref();
         let overlaps = chaos.is_some_and(|chaos| chaos.roll(ChaosKind::Overlap).is_some());
-        &self.handlers[usize::from(overlaps) % self.handlers.len()]
+        &self.handlers[usize::from(overlaps) % self.n_serving]
     }
 
     /// Returns the highest level that a request opens: without keys, every level.
@@ -70,10 +63,9 @@ impl Front {
     }
 
     async fn admin(&self, what: &str, request: Request) -> Response {
-        const OTHERS: [&str; 4] =
-            ["host/status", "local/events", "local/functions", "local/openapi"];
-        let name = what.strip_prefix("local/").unwrap_or(what).strip_prefix("functions/");
-        if name.is_none() && !OTHERS.contains(&what) {
+        let is_run = what.strip_prefix("local/").unwrap_or(what).starts_with("functions/");
+        let others = ["host/status", "local/events", "local/functions", "local/openapi"];
+        if !is_run && !others.contains(&what) {
             return StatusCode::NOT_FOUND.into_response();
         }
         match self.level(&request) {
@@ -92,12 +84,7 @@ impl Front {
                 Json(functions.collect::<Vec<_>>()).into_response()
             }
             // The OpenAPI document, or null.
-            "local/openapi" => match self.handler().url().await {
-                Ok(url) => {
-                    Json(server::openapi(&self.client, &url, &self.app).await).into_response()
-                }
-                Err(_) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
-            },
+            "local/openapi" => Json(self.openapi().await).into_response(),
             _ => self.run(what, request).await.unwrap_or_else(IntoResponse::into_response),
         }
     }
@@ -172,7 +159,7 @@ impl Front {
             // A CONNECT names no path.
             None if path == "/" && request.method() != Method::CONNECT => {
                 if self.app.has_homepage {
-                    Html(html(&self.app)).into_response()
+                    list(&self.app).into_response()
                 } else {
                     StatusCode::NO_CONTENT.into_response()
                 }
@@ -185,13 +172,7 @@ impl Front {
             Some((_, http)) if self.level(&request) < http.auth_level => {
                 refused(request, StatusCode::UNAUTHORIZED)
             }
-            Some((function, _)) => {
-                let HostOptions { console, chaos, .. } = &self.options;
-                let (handler, client) = (self.handler(), &self.client);
-                let (chaos, body_limit) = (chaos.as_ref(), self.body_limit);
-                let proxy = Proxy { handler, client, console, chaos, body_limit };
-                proxy.forward(&function.name, request).await
-            }
+            Some((function, _)) => self.forward(&function.name, request).await,
         }
     }
 }
@@ -229,10 +210,6 @@ fn accepted(request: &Request) -> Result<String, StatusCode> {
     if !uri.path().is_ascii() || !uri.query().unwrap_or_default().is_ascii() {
         return Err(StatusCode::BAD_REQUEST);
     }
-    // Recorded for a GET of HTTP/1.0, the only version that does not need a host.
-    if is_http_1 && !headers.contains_key(header::HOST) && request.body().is_end_stream() {
-        return Err(StatusCode::INTERNAL_SERVER_ERROR);
-    }
     request_path::decoded(uri.path()).ok_or(StatusCode::BAD_REQUEST)
 }
 
@@ -259,37 +236,14 @@ fn normalise(request: &mut Request, path: &str) {
 const STANDARD_METHODS: [&str; 9] =
     ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
 
-pub(super) fn html(app: &FunctionApp) -> String {
-    let mut rows = String::new();
-    for function in app.functions() {
-        let what = match &function.trigger {
-            FunctionTrigger::Http(http) => {
-                let methods: Vec<_> = http.methods.iter().map(Method::as_str).collect();
-                let route = format!("/{}", escaped(&http.route));
-                let is_link = methods.contains(&"GET") && !route.contains('{');
-                let address =
-                    if is_link { format!("<a href=\"{route}\">{route}</a>") } else { route };
-                format!("{} {address}", methods.join(", "))
-            }
-            FunctionTrigger::Cosmos(trigger) => {
-                format!("after changes of {}", escaped(&trigger.container))
-            }
-            FunctionTrigger::Timer(timer) => format!("at {}", escaped(timer.schedule.as_str())),
-        };
-        // A write to a text never fails.
-        let _ = writeln!(rows, "<tr><th scope=\"row\">{}<td>{what}", escaped(&function.name));
-    }
+/// Returns the page at `/` of an app that has none.
+fn list(app: &FunctionApp) -> String {
+    let functions = app.functions().iter();
+    let lines = functions.map(|function| format!("{}: {}\n", function.name, function.address("")));
+    let lines: String = lines.collect();
     format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>cargo local</title>\n\
-         <style>body {{ font: 16px system-ui; margin: 2em }} th {{ text-align: left; padding-right: 1em }} \
-         :root {{ color-scheme: light dark }}</style>\n\
-         <h1>The function app is running</h1>\n\
-         <p>No function of it answers at <code>/</code>. These are its functions:\n<table>\n{rows}</table>\n"
+        "The function app is running. No function answers at /. These are its functions:\n\n{lines}"
     )
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 fn refusal(stranger: Stranger<'_>) -> String {
@@ -322,7 +276,7 @@ impl Keys {
     }
 
     /// Returns the highest level that the key of a request opens. The header wins over `?code=`.
-    pub fn level(&self, headers: &HeaderMap, uri: &Uri) -> AuthLevel {
+    fn level(&self, headers: &HeaderMap, uri: &Uri) -> AuthLevel {
         let header = headers.get("x-functions-key").map(|value| value.to_str().unwrap_or_default());
         let key = header.or_else(|| code(uri)).unwrap_or_default();
         if key == self.master {
@@ -348,67 +302,4 @@ fn code(uri: &Uri) -> Option<&str> {
         let (name, value) = pair.split_once('=')?;
         name.eq_ignore_ascii_case("code").then_some(value)
     })
-}
-
-/// A listener whose connections answer in HTTP/1.1, also a request of HTTP/1.0.
-///
-/// Kestrel answers so. hyper answers in the version of the request, and always writes the status line
-/// first. The connection of such a request is closed after its answer, so each connection has at most
-/// one such line, and it is the first.
-pub(super) struct HostListener(pub(super) TcpListener);
-
-impl Listener for HostListener {
-    type Io = Connection;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Connection, SocketAddr) {
-        let (stream, address) = Listener::accept(&mut self.0).await;
-        (Connection { stream, version: None }, address)
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
-    }
-}
-
-pub(super) struct Connection {
-    stream: TcpStream,
-    /// The rest of the version that is written instead of the first answer's; `None` before that answer.
-    version: Option<&'static [u8]>,
-}
-
-impl AsyncRead for Connection {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for Connection {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let Self { stream, version } = &mut *self;
-        let is_old = bytes.starts_with(b"HTTP/1.0");
-        let rest = version.get_or_insert(if is_old { b"HTTP/1.1" } else { b"" });
-        if rest.is_empty() {
-            return Pin::new(stream).poll_write(context, bytes);
-        }
-        let n_written = ready!(Pin::new(stream).poll_write(context, rest))?;
-        *rest = &rest[n_written..];
-        Poll::Ready(Ok(n_written))
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
 }

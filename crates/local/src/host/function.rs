@@ -10,7 +10,6 @@ use time::format_description::well_known::Rfc3339;
 
 use super::json::{ConfigError, Node, parse_time_span};
 use super::ncrontab::Schedule;
-use super::newtonsoft::DateParsing;
 use super::routes::Template;
 use super::settings::Settings;
 
@@ -42,20 +41,16 @@ pub enum FunctionTrigger {
 #[derive(Debug, Clone)]
 pub struct HttpTrigger {
     /// The route with the app's prefix, such as `api/posts/{postId}`.
-    pub route: String,
+    pub(crate) route: String,
     pub(crate) template: Template,
-    /// The methods; empty for all.
-    pub methods: Vec<Method>,
-    /// The key that a caller needs.
-    pub auth_level: AuthLevel,
+    /// Empty for all.
+    pub(crate) methods: Vec<Method>,
+    pub(crate) auth_level: AuthLevel,
 }
 
-/// The `authLevel` of an HTTP function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AuthLevel {
-    /// No key.
+pub(crate) enum AuthLevel {
     Anonymous,
-    /// A function key; the default.
     Function,
     /// The master key.
     Admin,
@@ -65,29 +60,21 @@ pub enum AuthLevel {
 #[derive(Debug, Clone)]
 pub struct CosmosTrigger {
     /// Name of the setting with the account.
-    pub connection: String,
+    pub(crate) connection: String,
     /// The database of the monitored container.
     pub database: String,
-    /// The monitored container.
-    pub container: String,
-    /// Name of the setting with the account of the leases.
-    pub(crate) lease_connection: String,
-    /// The database of the lease container.
-    pub lease_database: String,
+    pub(crate) container: String,
+    pub(crate) lease_database: String,
     pub(crate) lease_container: String,
     pub(crate) lease_prefix: String,
-    /// Creates the lease container if it does not exist.
     pub(crate) create_lease_container: bool,
-    /// Documents of one invocation at most; 100 by default, as the service's pages.
     pub(crate) max_items_per_invocation: u32,
-    /// The pause after an empty read; 5 s by default.
     pub(crate) feed_poll_delay: Duration,
-    /// The pause between an owner's writes of a lease without a checkpoint; 17 s by default.
+    /// The pause between an owner's writes of a lease without a checkpoint.
     pub(crate) lease_renew_interval: Duration,
     /// The start without leases.
     pub start: FeedStart,
-    /// The rule of `host.json` for strings that look like dates.
-    pub dates: DateParsing,
+    pub(crate) parses_dates: bool,
     /// The last batch, as an example of one.
     pub(crate) last_batch: LastValue<Arc<[Value]>>,
 }
@@ -176,13 +163,12 @@ impl Function {
             let fault = format!("must hold exactly one trigger, and there are {}", triggers.len());
             return Err(root.error("bindings", &fault));
         };
-        if let Some(direction) = trigger.string("direction")?
-            && direction != "in"
-        {
+        if trigger.string("direction")?.is_some_and(|direction| direction != "in") {
             return Err(trigger.error("direction", "of a trigger must be \"in\""));
         }
         let binding = trigger.required("name", "the data of an invocation come under it")?;
-        let retry = root.object("retry")?.map(|node| read_retry(&node)).transpose()?;
+        let retry = root.object("retry")?;
+        let retry = retry.exists().then(|| read_retry(&retry)).transpose()?;
         let trigger = match kind.to_ascii_lowercase().as_str() {
             "httptrigger" => FunctionTrigger::Http(read_http(name, trigger, &bindings)?),
             "cosmosdbtrigger" => {
@@ -206,6 +192,22 @@ impl Function {
             }
         };
         Ok(Self { name: name.to_owned(), binding: binding.to_owned(), trigger, retry })
+    }
+
+    /// Describes the trigger: the methods and the address of a route below `url`, or the source of the data.
+    pub(crate) fn address(&self, url: &str) -> String {
+        match &self.trigger {
+            FunctionTrigger::Http(http) => {
+                let methods: Vec<_> = http.methods.iter().map(Method::as_str).collect();
+                let methods = methods.join(",");
+                let methods = if methods.is_empty() { methods } else { format!("[{methods}] ") };
+                format!("{methods}{url}/{}", http.route)
+            }
+            FunctionTrigger::Cosmos(trigger) => {
+                format!("cosmosDBTrigger on {}/{}", trigger.database, trigger.container)
+            }
+            FunctionTrigger::Timer(timer) => format!("timerTrigger at {}", timer.schedule.as_str()),
+        }
     }
 
     pub(crate) fn http(&self) -> Option<&HttpTrigger> {
@@ -246,7 +248,7 @@ fn read_http(
     let route = trigger.string("route")?.filter(|route| !route.is_empty()).unwrap_or(name);
     let template = Template::parse(route).map_err(|fault| trigger.error("route", &fault))?;
     let mut methods = Vec::new();
-    for text in trigger.strings("methods")?.unwrap_or_default() {
+    for text in trigger.strings("methods")? {
         let method = Method::from_bytes(text.to_ascii_uppercase().as_bytes())
             .map_err(|_| trigger.error("methods", &format!("holds {text:?}, not a method")))?;
         methods.push(method);
@@ -281,12 +283,14 @@ fn read_cosmos(
     };
     let connection = required("connection", "it is the setting that names the account")?;
     let database = required("databaseName", "it is the database to read the changes of")?;
+    if trigger.string("leaseConnection")?.is_some_and(|name| name != connection) {
+        return Err(trigger.error("leaseConnection", "must be that of the items in this stand-in"));
+    }
     if trigger.string("changeFeedMode")?.is_some_and(|mode| mode != "LatestVersion") {
         return Err(trigger.error("changeFeedMode", "must be LatestVersion in this stand-in"));
     }
     Ok(CosmosTrigger {
         container: required("containerName", "it is the container to read the changes of")?,
-        lease_connection: optional("leaseConnection", &connection)?,
         lease_database: optional("leaseDatabaseName", &database)?,
         lease_container: optional("leaseContainerName", "leases")?,
         lease_prefix: required(
@@ -298,7 +302,7 @@ fn read_cosmos(
         feed_poll_delay: millis("feedPollDelay", 5000)?,
         lease_renew_interval: millis("leaseRenewInterval", 17_000)?,
         start: read_start(trigger)?,
-        dates: DateParsing::default(),
+        parses_dates: true,
         last_batch: LastValue::default(),
         connection,
         database,

@@ -32,6 +32,7 @@ pub(super) fn read_json(path: &Path) -> Result<(String, Value), ConfigError> {
     Ok((file, json))
 }
 
+/// An object in a file, or the place of a missing one.
 #[derive(Debug, Clone)]
 pub(super) struct Node<'a> {
     file: &'a str,
@@ -62,8 +63,15 @@ impl<'a> Node<'a> {
         Node { file: self.file, path: self.path.clone(), fields: Some(fields) }
     }
 
-    pub(super) fn root(file: &'a str, json: &'a Value) -> Self {
-        Self { file, path: String::new(), fields: json.as_object() }
+    pub(super) fn root(file: &'a str, json: &'a Value) -> Result<Self, ConfigError> {
+        let Some(fields) = json.as_object() else {
+            return Err(ConfigError::new(format!("{file}: the file must be an object")));
+        };
+        Ok(Self { file, path: String::new(), fields: Some(fields) })
+    }
+
+    pub(super) fn exists(&self) -> bool {
+        self.fields.is_some()
     }
 
     pub(super) fn error(&self, field: &str, fault: &str) -> ConfigError {
@@ -109,13 +117,12 @@ impl<'a> Node<'a> {
         self.typed(field, "an integer", read)
     }
 
-    pub(super) fn object(&self, field: &str) -> Result<Option<Node<'a>>, ConfigError> {
-        let fields = self.typed(field, "an object", Value::as_object)?;
-        Ok(fields.map(|fields| Node {
-            file: self.file,
-            path: self.place(field),
-            fields: Some(fields),
-        }))
+    /// Returns an object below this one, by a path such as `extensions.http`.
+    pub(super) fn object(&self, path: &str) -> Result<Node<'a>, ConfigError> {
+        path.split('.').try_fold(self.clone(), |node, field| {
+            let fields = node.typed(field, "an object", Value::as_object)?;
+            Ok(Node { path: node.place(field), fields, ..node })
+        })
     }
 
     pub(super) fn objects(&self, field: &str) -> Result<Vec<Node<'a>>, ConfigError> {
@@ -130,13 +137,11 @@ impl<'a> Node<'a> {
         items.iter().enumerate().map(node).collect()
     }
 
-    pub(super) fn strings(&self, field: &str) -> Result<Option<Vec<&'a str>>, ConfigError> {
-        let Some(items) = self.typed(field, "a list", Value::as_array)? else {
-            return Ok(None);
-        };
+    pub(super) fn strings(&self, field: &str) -> Result<Vec<&'a str>, ConfigError> {
+        let items = self.typed(field, "a list", Value::as_array)?.map_or(&[][..], Vec::as_slice);
         let text =
             |item: &'a Value| item.as_str().ok_or_else(|| self.error(field, "must hold strings"));
-        items.iter().map(text).collect::<Result<_, _>>().map(Some)
+        items.iter().map(text).collect()
     }
 
     fn typed<T>(
@@ -145,13 +150,8 @@ impl<'a> Node<'a> {
         wanted: &str,
         read: impl FnOnce(&'a Value) -> Option<T>,
     ) -> Result<Option<T>, ConfigError> {
-        let Some(fields) = self.fields else {
-            let whole = if self.path.is_empty() { "the file" } else { &self.path };
-            return Err(ConfigError::new(format!("{}: {whole} must be an object", self.file)));
-        };
-        let Some(value) = fields.get(field).filter(|value| !value.is_null()) else {
-            return Ok(None);
-        };
+        let value = self.fields.and_then(|fields| fields.get(field));
+        let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(None) };
         read(value).map(Some).ok_or_else(|| self.error(field, &format!("must be {wanted}")))
     }
 

@@ -18,18 +18,9 @@
 //!
 //! A test without a process gives [`FeedPump`] a [`RouterInvoker`] and calls [`FeedPump::drain`].
 //!
-//! It models what the host does with `host.json`, `function.json`, settings, keys, requests, change feeds,
-//! timers and the handler's process, and replays the recordings of the real host in `tests/recorded/`.
-//!
-//! # What it does not model
-//!
-//! - Other triggers and bindings, forwarding (`enableForwardingHttpRequest`), `http.routes`,
-//!   extension bundles, upgraded connections, the rest of `/admin`.
-//! - Several instances: a host that starts takes over all leases of its app, and leases do not
-//!   expire. Lease items have the form of the real trigger's, and their owner renews them.
-//! - The local time of a host, `WEBSITE_TIME_ZONE`, a timer's status over restarts, the back-off's jitter.
-//! - The order of a document's fields: they come sorted by name.
-//! - `functionTimeout` for HTTP functions, whose limit is the 240 s until an answer begins.
+//! `docs/local.md` has how it differs from the host. It has no other triggers and bindings, and one instance: a
+//! host that starts takes over all leases of its app, and leases do not expire. Their items have the form of the
+//! real trigger's, and their owner renews them.
 
 mod admin;
 mod app;
@@ -57,13 +48,14 @@ mod worker;
 /// Marks an implementation of [`Invoker`].
 pub use async_trait::async_trait;
 
-pub(crate) use admin::{EndedInvocation, HostEvent, HostedFunction, HostedTrigger, ManualResult};
-pub use app::{BuiltApp, FunctionApp, HostJson};
+pub(crate) use admin::{EndedInvocation, HostEvent, HostedFunction, ManualResult};
+pub use app::{BuiltApp, FunctionApp};
 pub use console::Console;
 pub use feed::{FeedError, FeedOptions, FeedPump};
 pub use front::Keys;
+pub(crate) use function::AuthLevel;
 pub use function::{
-    AuthLevel, CosmosTrigger, FeedStart, Function, FunctionTrigger, HttpTrigger, TimerTrigger,
+    CosmosTrigger, FeedStart, Function, FunctionTrigger, HttpTrigger, TimerTrigger,
 };
 pub use invoke::{HttpInvoker, InvocationFailure, InvocationResult, Invoker, RouterInvoker};
 pub use json::ConfigError;

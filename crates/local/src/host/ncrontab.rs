@@ -89,15 +89,13 @@ impl Schedule {
     }
 
     fn time_from(&self, earliest: Time) -> Option<Time> {
-        let hours = (earliest.hour()..24).filter(|hour| self.has(2, *hour));
-        let times = hours.flat_map(|hour| (0..60).map(move |minute| (hour, minute)));
-        let times = times.filter(|(_, minute)| self.has(1, *minute));
-        times
-            .flat_map(|(hour, minute)| {
-                let seconds = (0..60).filter(|second| self.has(0, *second));
-                seconds.filter_map(move |second| Time::from_hms(hour, minute, second).ok())
-            })
-            .find(|time| *time >= earliest)
+        let has = |time: &Time| {
+            self.has(2, time.hour()) && self.has(1, time.minute()) && self.has(0, time.second())
+        };
+        let first = (earliest - Time::MIDNIGHT).whole_seconds();
+        let mut times =
+            (first..24 * 60 * 60).map(|second| Time::MIDNIGHT + Duration::seconds(second));
+        times.find(has)
     }
 
     fn has(&self, field: usize, number: u8) -> bool {

@@ -1,9 +1,7 @@
 //! The effect of Newtonsoft's JSON reader and writer on documents of a trigger.
 //!
-//! With date parsing, a string that looks like an ISO 8601 time or is `/Date(…)/` becomes a `DateTime`
-//! and is written again. Numbers with a fraction or an exponent go through `double`. Some documents
-//! make the reader throw ([`Exception`]). `tests/recorded/trigger-texts.json` has the real trigger's
-//! texts of such documents.
+//! With date parsing, a string that looks like an ISO 8601 time or is `/Date(…)/` becomes a `DateTime` and is
+//! written again. Numbers with a fraction or an exponent go through `double`. Some documents make the reader throw.
 
 use std::io::{self, Write};
 
@@ -15,16 +13,6 @@ use time::format_description::BorrowedFormatItem;
 use time::macros::{datetime, format_description};
 
 const MAX_DEPTH: usize = 64;
-
-/// `extensions.cosmosDB.serializerSettings.dateParseHandling` of `host.json`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum DateParsing {
-    /// Newtonsoft's default, `DateTime`.
-    #[default]
-    DateTime,
-    /// `None`: a string stays a string.
-    None,
-}
 
 /// An exception of the reader, thrown before the handler is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -40,31 +28,34 @@ pub enum Exception {
     TooDeep,
 }
 
-/// Returns the trigger's text of a page of documents.
+/// Returns the trigger's text of a page of documents, with or without date parsing
+/// (`extensions.cosmosDB.serializerSettings.dateParseHandling` of `host.json`).
 ///
 /// # Errors
 /// If one of the documents makes the reader throw.
-pub fn write_page(documents: &[Value], dates: DateParsing) -> Result<String, Exception> {
+pub fn write_page(documents: &[Value], parses_dates: bool) -> Result<String, Exception> {
     let mut page = Value::from(documents);
-    read(&mut page, dates, 0)?;
+    read(&mut page, parses_dates, 0)?;
     Ok(written(&page))
 }
 
 /// Reads a value inside `depth` arrays and objects, which rewrites its dates.
-fn read(value: &mut Value, dates: DateParsing, depth: usize) -> Result<(), Exception> {
+fn read(value: &mut Value, parses_dates: bool, depth: usize) -> Result<(), Exception> {
     if depth == MAX_DEPTH && (value.is_array() || value.is_object()) {
         return Err(Exception::TooDeep);
     }
     match value {
-        Value::String(text) if dates == DateParsing::DateTime => {
+        Value::String(text) if parses_dates => {
             if let Some(date) = rewritten_date(text)? {
                 *text = date;
             }
             Ok(())
         }
-        Value::Array(items) => items.iter_mut().try_for_each(|item| read(item, dates, depth + 1)),
+        Value::Array(items) => {
+            items.iter_mut().try_for_each(|item| read(item, parses_dates, depth + 1))
+        }
         Value::Object(fields) => {
-            fields.values_mut().try_for_each(|field| read(field, dates, depth + 1))
+            fields.values_mut().try_for_each(|field| read(field, parses_dates, depth + 1))
         }
         _ => Ok(()),
     }

@@ -6,7 +6,7 @@
 //! the end.
 
 use std::convert::Infallible;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -22,12 +22,11 @@ use uuid::Uuid;
 use super::console::Console;
 use super::settings::Settings;
 
-/// The ports that a handler may get: none of those that the system gives to outgoing connections (Linux
-/// from 32,768 on, others from 49,152). The handler is restarted on its port, which a connection of any
-/// process could have taken meanwhile.
+/// The ports that a handler may get: none of those of outgoing connections (Linux from 32,768 on, others from
+/// 49,152), which could take the port before a restart.
 const HANDLER_PORTS: Range<u16> = 20_000..32_768;
 
-/// The longest wait for an executable that somebody still writes, as a build or the copy of a package does.
+/// The longest wait for an executable that a build or a copy still writes.
 const MAX_BUSY: Duration = Duration::from_secs(5);
 const BUSY_DELAY: Duration = Duration::from_millis(20);
 
@@ -42,8 +41,7 @@ pub struct HandlerOptions {
     pub working_directory: PathBuf,
     /// Its environment variables.
     pub settings: Settings,
-    /// A program that is given the executable and its arguments and becomes it, after it asked the
-    /// system to kill it together with its parent. `None` starts the executable itself.
+    /// A program that becomes the executable, after it asked the system to kill it together with its parent.
     pub launcher: Option<Vec<PathBuf>>,
     /// The time for the first answer to `GET /`; the host waits 30 s.
     pub start_timeout: Duration,
@@ -145,8 +143,7 @@ impl HandlerWatch {
         self.url().await.err().unwrap_or_else(ended)
     }
 
-    /// Kills the process, and with it every invocation in flight. The process is restarted. Three such
-    /// errors stop the host.
+    /// Kills the process, which is restarted. Three such errors stop the host.
     pub fn kill(&self) {
         // A kill under way is enough.
         let _ = self.kill.try_send(Kill::TimedOut);
@@ -158,7 +155,7 @@ impl HandlerWatch {
     }
 
     /// Starts the executable again after its file was replaced, and returns the URL when the new process is
-    /// ready. Requests in flight are finished first; requests that arrive meanwhile wait.
+    /// ready. Requests in flight are finished first.
     ///
     /// # Errors
     /// When the handler failed for good.
@@ -180,12 +177,6 @@ struct Supervisor {
     killed: mpsc::Receiver<Kill>,
 }
 
-enum End {
-    Exited(ExitStatus),
-    NotReady,
-    Killed(Kill),
-}
-
 impl Supervisor {
     /// Keeps the handler running. Ends only with an error.
     async fn supervise(&mut self) -> Result<Infallible, HandlerError> {
@@ -194,26 +185,9 @@ impl Supervisor {
         })?;
         let mut errors = Vec::new();
         loop {
-            let end = self.run_once(port).await?;
+            let fault = self.run_once(port).await?;
             self.state.send_replace(HandlerState::Starting);
-            let what = match end {
-                End::Exited(status) if status.success() => return Err(ended()),
-                End::Exited(status) if status.code() == Some(INTENDED_RESTART) => {
-                    self.console.info("The handler asked to be started again (exit code 200)");
-                    continue;
-                }
-                End::Exited(status) => format!("ended with {status}"),
-                End::NotReady => format!(
-                    "did not answer GET / within {} s",
-                    self.options.start_timeout.as_secs_f32()
-                ),
-                End::Killed(Kill::OnPurpose) => {
-                    self.console.info("The handler was killed on purpose; starting it again");
-                    continue;
-                }
-                End::Killed(Kill::Replaced) => continue,
-                End::Killed(Kill::TimedOut) => "was killed after functionTimeout".to_owned(),
-            };
+            let Some(fault) = fault else { continue };
             if errors.last().is_some_and(|last: &Instant| last.elapsed() >= ERROR_INTERVAL) {
                 errors.clear();
             }
@@ -221,36 +195,56 @@ impl Supervisor {
             if errors.len() >= MAX_ERRORS {
                 return Err(HandlerError(format!(
                     "the handler failed three times with less than 30 minutes between, so the host \
-                     stops: the last time it {what}"
+                     stops: the last time it {fault}"
                 )));
             }
-            self.console.error(&format!("The handler {what}; starting it again"));
+            self.console.error(&format!("The handler {fault}; starting it again"));
         }
     }
 
-    async fn run_once(&mut self, port: u16) -> Result<End, HandlerError> {
+    /// Runs the handler to its end. Returns its fault, if it ended by one.
+    async fn run_once(&mut self, port: u16) -> Result<Option<String>, HandlerError> {
         let mut group = ProcessGroup::spawn(&self.options, port, &self.console).await?;
         let url = format!("http://127.0.0.1:{port}");
-        let ready = tokio::time::timeout(self.options.start_timeout, wait_for_answer(&url));
+        let timeout = self.options.start_timeout;
         tokio::select! {
-            status = group.wait() => return Ok(End::Exited(status?)),
-            ready = ready => if ready.is_err() {
-                return Ok(End::NotReady);
+            status = group.child.wait() => return self.exited(status),
+            ready = tokio::time::timeout(timeout, wait_for_answer(&url)) => if ready.is_err() {
+                let seconds = timeout.as_secs_f32();
+                return Ok(Some(format!("did not answer GET / within {seconds} s")));
             },
         }
         self.state.send_replace(HandlerState::Ready(url));
         let kill = tokio::select! {
-            status = group.wait() => return Ok(End::Exited(status?)),
+            status = group.child.wait() => return self.exited(status),
             Some(kill) = self.killed.recv() => kill,
         };
-        if kill == Kill::Replaced {
-            // New requests wait from here on.
-            self.state.send_replace(HandlerState::Starting);
-            group.ask_to_end();
-            // A handler that does not end by itself is killed with its group.
-            let _ = tokio::time::timeout(REPLACE_GRACE, group.wait()).await;
+        match kill {
+            Kill::TimedOut => return Ok(Some("was killed after functionTimeout".to_owned())),
+            Kill::OnPurpose => {
+                self.console.info("The handler was killed on purpose; starting it again");
+            }
+            Kill::Replaced => {
+                // New requests wait from here on.
+                self.state.send_replace(HandlerState::Starting);
+                group.ask_to_end();
+                // A handler that does not end by itself is killed with its group.
+                let _ = tokio::time::timeout(REPLACE_GRACE, group.child.wait()).await;
+            }
         }
-        Ok(End::Killed(kill))
+        Ok(None)
+    }
+
+    fn exited(&self, status: io::Result<ExitStatus>) -> Result<Option<String>, HandlerError> {
+        match status {
+            Ok(status) if status.success() => Err(ended()),
+            Ok(status) if status.code() == Some(INTENDED_RESTART) => {
+                self.console.info("The handler asked to be started again (exit code 200)");
+                Ok(None)
+            }
+            Ok(status) => Ok(Some(format!("ended with {status}"))),
+            Err(error) => Err(HandlerError(format!("the handler cannot be waited for: {error}"))),
+        }
     }
 }
 
@@ -258,7 +252,6 @@ impl Supervisor {
 struct ProcessGroup {
     child: Child,
     id: Option<u32>,
-    name: String,
 }
 
 impl ProcessGroup {
@@ -267,7 +260,6 @@ impl ProcessGroup {
         port: u16,
         console: &Console,
     ) -> Result<Self, HandlerError> {
-        let name = options.executable.display().to_string();
         let mut words = options.launcher.clone().unwrap_or_default();
         words.push(options.executable.clone());
         let mut command = Command::new(&words[0]);
@@ -295,7 +287,12 @@ impl ProcessGroup {
                 {
                     tokio::time::sleep(BUSY_DELAY).await;
                 }
-                spawned => break spawned.map_err(|error| not_started(&name, &error))?,
+                spawned => {
+                    break spawned.map_err(|error| {
+                        let name = options.executable.display();
+                        HandlerError(format!("the handler {name} cannot be started: {error}"))
+                    })?;
+                }
             }
         };
         let id = child.id();
@@ -309,11 +306,7 @@ impl ProcessGroup {
                 print(console, &format!("handler ! {line}"));
             });
         }
-        Ok(Self { child, id, name })
-    }
-
-    async fn wait(&mut self) -> Result<ExitStatus, HandlerError> {
-        self.child.wait().await.map_err(|error| not_started(&self.name, &error))
+        Ok(Self { child, id })
     }
 
     /// Asks the handler to finish its requests in flight and to end. On systems without signals it ends
@@ -343,8 +336,7 @@ impl Drop for ProcessGroup {
         }
         // Other systems have no groups: this ends the handler alone.
         let _ = self.child.start_kill();
-        // The process ends at once. It is reaped here, so that it leaves no entry in the process table
-        // when this process ends next.
+        // The process ends at once. It is reaped here, so that it leaves no entry in the process table.
         for _ in 0..100 {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 break;
@@ -357,10 +349,6 @@ impl Drop for ProcessGroup {
 fn ended() -> HandlerError {
     let text = "the handler ended with exit code 0, after which the host does not start it again";
     HandlerError(text.to_owned())
-}
-
-fn not_started(name: &str, error: &std::io::Error) -> HandlerError {
-    HandlerError(format!("the handler {name} cannot be started: {error}"))
 }
 
 fn forward(
@@ -389,7 +377,7 @@ async fn wait_for_answer(url: &str) {
 }
 
 /// Returns a free port, the first one from a random one on.
-fn free_port() -> std::io::Result<u16> {
+fn free_port() -> io::Result<u16> {
     let offset = Uuid::new_v4().as_u128() % HANDLER_PORTS.len() as u128;
     let random = HANDLER_PORTS.start + u16::try_from(offset).unwrap_or_default();
     let bind = |port: u16| TcpListener::bind(("127.0.0.1", port));

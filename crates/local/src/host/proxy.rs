@@ -1,10 +1,8 @@
 //! The proxy of requests to the handler, with the host's repetitions after a broken connection.
 //!
-//! The host makes ten attempts with pauses of 50 to 250 ms, 1.9 s in all. Within an attempt its HTTP
-//! client repeats a request up to three times at once, but no `POST`. So a handler that breaks every
-//! connection receives a request without a body 40 times, and a `POST` 10 times, always under one
-//! invocation id. A body can be sent only once. After any failure, the answer is a 500 with an empty
-//! body.
+//! The host makes ten attempts with pauses of 50 to 250 ms. Within an attempt its HTTP client repeats a request up
+//! to three times at once, but no `POST`. So a handler that breaks every connection receives a request without a
+//! body 40 times, and a `POST` 10 times, always under one invocation id. A body is sent only once.
 //!
 //! A body with a length is read to its end before the handler hears of the request. A chunked body is passed
 //! on as it comes.
@@ -27,9 +25,9 @@ use http_body_util::BodyExt as _;
 use tokio::time::Sleep;
 
 use super::admin::EndedInvocation;
-use super::console::Console;
 use super::disturbance::MAX_CRASH_DELAY_MS;
-use super::invoke::{HandlerClient, chain};
+use super::front::Front;
+use super::invoke::chain;
 use super::process::HandlerWatch;
 use super::request_body::{ArrivingBody, drain};
 use super::wire;
@@ -55,38 +53,25 @@ const HOP_BY_HOP: [HeaderName; 6] = [
     header::UPGRADE,
 ];
 
-pub(super) struct Proxy<'a> {
-    pub(super) handler: &'a HandlerWatch,
-    pub(super) client: &'a HandlerClient,
-    pub(super) console: &'a Console,
-    pub(super) chaos: Option<&'a Chaos>,
-    /// The most bytes of a request's body.
-    pub(super) body_limit: u64,
-}
-
-impl Proxy<'_> {
+impl Front {
     /// Runs an HTTP function by forwarding its request to the handler, bodies streamed both ways.
     pub(super) async fn forward(&self, function: &str, request: Request) -> Response {
         let id = uuid::Uuid::new_v4().to_string();
         let started = Instant::now();
         // The query is left out: it can hold a key.
         let what = format!("{} {}", request.method(), request.uri().path());
-        let text = |headers: &HeaderMap, name: &str| {
-            headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
-        };
-        let trace_parent = text(request.headers(), "traceparent");
         let answer = self.arrived_and_exchanged(request, &id).await;
         let ended = EndedInvocation::new(function, &id, started.elapsed(), &what);
-        let ended = EndedInvocation { trace_parent, ..ended };
         match answer {
             Ok(response) => {
-                let charge = text(response.headers(), wire::REQUEST_CHARGE);
+                let charge = response.headers().get(wire::REQUEST_CHARGE);
+                let charge = charge.and_then(|charge| charge.to_str().ok()).map(str::to_owned);
                 let ended = EndedInvocation { charge, ..ended };
-                self.console.answered(ended, response.status().as_u16());
+                self.options.console.answered(ended, response.status().as_u16());
                 response
             }
             Err(reason) => {
-                self.console.failed(ended, &format!(" → 500: {reason}"));
+                self.options.console.failed(ended, &format!(" → 500: {reason}"));
                 StatusCode::INTERNAL_SERVER_ERROR.into_response()
             }
         }
@@ -125,7 +110,8 @@ impl Proxy<'_> {
         body: RequestBody,
         id: &str,
     ) -> Result<Response, String> {
-        let url = self.handler.url().await.map_err(|error| error.to_string())?;
+        let handler = self.handler();
+        let url = handler.url().await.map_err(|error| error.to_string())?;
         prepare(&mut head, &url, id)?;
         if body.as_ref().is_some_and(|body| lock(body).n_left.is_none()) {
             // Without it, the client would drop the body of a GET.
@@ -136,11 +122,11 @@ impl Proxy<'_> {
         let deliver = || async move {
             tokio::select! {
                 answer = self.deliver(head, body) => answer,
-                error = self.handler.failed() => Err(error.to_string()),
-                never = self.crashes(head) => match never {},
+                error = handler.failed() => Err(error.to_string()),
+                never = self.crashes(handler, head) => match never {},
             }
         };
-        let answer = match self.chaos {
+        let answer = match &self.options.chaos {
             Some(chaos) if body.is_none() => send(chaos, deliver).await,
             _ => deliver().await,
         };
@@ -153,15 +139,14 @@ impl Proxy<'_> {
         answer
     }
 
-    /// Kills the handler in the middle of the request, if chaos decides so. The request is repeated or
-    /// not, as after any other crash.
-    async fn crashes(&self, head: &Parts) -> Infallible {
-        if let Some(chaos) = self.chaos
+    /// Kills the handler in the middle of the request, if chaos decides so.
+    async fn crashes(&self, handler: &HandlerWatch, head: &Parts) -> Infallible {
+        if let Some(chaos) = &self.options.chaos
             && let Some(mut random) = chaos.roll(ChaosKind::Crash)
         {
             let after = Duration::from_millis(random.below(MAX_CRASH_DELAY_MS));
             tokio::time::sleep(after).await;
-            self.handler.crash();
+            handler.crash();
             let what = head.uri.path();
             let after_ms = after.as_millis();
             chaos.note(ChaosKind::Crash, format_args!("{what} after {after_ms} ms"));
@@ -268,8 +253,7 @@ async fn answered(request: &Parts, response: Response) -> Result<Response, Strin
     Ok(Response::from_parts(head, body))
 }
 
-/// Waits for the first data of a body of unknown length. The host's server sends the head with it; a
-/// body without data has the length zero.
+/// Waits for the first data of a body of unknown length, with which the host's server sends the head.
 async fn begun(body: Body) -> Result<Body, axum::Error> {
     if body.size_hint().exact().is_some() {
         return Ok(body);
@@ -301,8 +285,7 @@ const MAX_SENDS_PROBABILITY: f64 = 0.05;
 /// The probability that the requests run side by side, not one after the other.
 const SIDE_BY_SIDE_PROBABILITY: f64 = 0.5;
 
-/// Sends a request without a body once, or several times if [`ChaosKind::Repeat`] happens. One answer is
-/// kept, and all others are dropped.
+/// Sends a request once, or several times if [`ChaosKind::Repeat`] happens. One answer is kept.
 async fn send<F: Future>(chaos: &Chaos, once: impl Fn() -> F) -> F::Output {
     let Some(mut random) = chaos.roll(ChaosKind::Repeat) else {
         return once().await;

@@ -1,6 +1,7 @@
 //! The path of a request: as the host's server reads it, and as its proxy writes it again. The query
 //! passes through the proxy alone.
 
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Method, Uri, Version, header};
 
 /// Decodes escapes, and then removes dot segments. An escaped slash stays escaped, and so does invalid
@@ -127,22 +128,10 @@ fn is_of(method: &Method, target: &Uri, host: &str) -> bool {
 
 /// Returns true for nothing, and for a name or an address with or without a port.
 fn is_authority(host: &str) -> bool {
-    let (is_name, port) = if let Some(rest) = host.strip_prefix('[') {
-        let Some((address, port)) = rest.split_once(']') else {
-            return false;
-        };
-        let is_part = |byte: u8| byte.is_ascii_hexdigit() || byte == b':' || byte == b'.';
-        // The shortest is `::1`.
-        (address.len() >= 3 && address.bytes().all(is_part), port)
-    } else {
-        let (name, port) = host.split_at(host.find(':').unwrap_or(host.len()));
-        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"!$&'()-._~".contains(&byte);
-        (name.bytes().all(is_part) && (!name.is_empty() || port.is_empty()), port)
-    };
-    let digits = port.strip_prefix(':');
-    let is_port =
-        |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    is_name && digits.map_or(port.is_empty(), is_port)
+    let Ok(authority) = host.parse::<Authority>() else { return host.is_empty() };
+    let has_port = authority.port_u16().is_some();
+    let is_whole = has_port || authority.host().len() == host.len();
+    is_whole && !authority.host().is_empty() && !host.contains(['@', ','])
 }
 
 #[cfg(test)]

@@ -9,18 +9,8 @@ pub struct Template {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
     Literal(String),
-    Parameter { constraints: Vec<Constraint>, optional: bool },
+    Parameter { max_length: Option<usize>, optional: bool },
     CatchAll,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Constraint {
-    Int,
-    Long,
-    Bool,
-    Guid,
-    Alpha,
-    Length(usize, usize),
 }
 
 impl Template {
@@ -56,8 +46,8 @@ impl Template {
                 (Segment::Parameter { optional, .. }, None) => *optional,
                 (Segment::Literal(_), None) => false,
                 (Segment::Literal(literal), Some(text)) => text.eq_ignore_ascii_case(literal),
-                (Segment::Parameter { constraints, .. }, Some(text)) => {
-                    constraints.iter().all(|constraint| constraint.fits(text))
+                (Segment::Parameter { max_length, .. }, Some(text)) => {
+                    max_length.is_none_or(|most| text.encode_utf16().count() <= most)
                 }
             };
             if !fits {
@@ -71,7 +61,7 @@ impl Template {
     pub(super) fn precedence(&self) -> Vec<u8> {
         let digit = |segment: &Segment| match segment {
             Segment::Literal(_) => 1,
-            Segment::Parameter { constraints, .. } if !constraints.is_empty() => 2,
+            Segment::Parameter { max_length: Some(_), .. } => 2,
             Segment::Parameter { .. } => 3,
             Segment::CatchAll => 5,
         };
@@ -96,51 +86,18 @@ impl Segment {
         }
         let optional = inner.ends_with('?');
         let inner = inner.strip_suffix('?').unwrap_or(inner);
-        let mut parts = inner.split(':');
-        check_name(parts.next().unwrap_or_default())?;
-        let constraints = parts.map(Constraint::parse).collect::<Result<_, _>>()?;
-        Ok(Self::Parameter { constraints, optional })
-    }
-}
-
-impl Constraint {
-    fn parse(text: &str) -> Result<Self, String> {
-        let unknown = || {
-            format!(
-                "has the constraint {text:?}: this stand-in knows int, long, bool, guid, alpha, \
-                 length, minlength and maxlength"
-            )
+        let (name, constraint) = inner.split_once(':').unzip();
+        check_name(name.unwrap_or(inner))?;
+        let read = |text: &str| {
+            let number = text.strip_prefix("maxlength(")?.strip_suffix(')')?;
+            number.parse::<usize>().ok()
         };
-        let call = text.strip_suffix(')').and_then(|text| text.split_once('('));
-        let (name, arguments) = call.unwrap_or((text, ""));
-        let numbers: Vec<usize> = arguments
-            .split(',')
-            .filter(|argument| !argument.is_empty())
-            .map(|argument| argument.trim().parse().map_err(|_| unknown()))
-            .collect::<Result<_, _>>()?;
-        match (name, numbers.as_slice()) {
-            ("int", []) => Ok(Self::Int),
-            ("long", []) => Ok(Self::Long),
-            ("bool", []) => Ok(Self::Bool),
-            ("guid", []) => Ok(Self::Guid),
-            ("alpha", []) => Ok(Self::Alpha),
-            ("length", [exact]) => Ok(Self::Length(*exact, *exact)),
-            ("length", [low, high]) => Ok(Self::Length(*low, *high)),
-            ("minlength", [low]) => Ok(Self::Length(*low, usize::MAX)),
-            ("maxlength", [high]) => Ok(Self::Length(0, *high)),
-            _ => Err(unknown()),
-        }
-    }
-
-    fn fits(&self, text: &str) -> bool {
-        match self {
-            Self::Int => text.parse::<i32>().is_ok(),
-            Self::Long => text.parse::<i64>().is_ok(),
-            Self::Bool => text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false"),
-            Self::Guid => uuid::Uuid::try_parse(text).is_ok(),
-            Self::Alpha => text.bytes().all(|byte| byte.is_ascii_alphabetic()),
-            Self::Length(low, high) => (*low..=*high).contains(&text.encode_utf16().count()),
-        }
+        let max_length = constraint.map(|text| {
+            read(text).ok_or_else(|| {
+                format!("has the constraint {text:?}: this stand-in knows maxlength alone")
+            })
+        });
+        Ok(Self::Parameter { max_length: max_length.transpose()?, optional })
     }
 }
 

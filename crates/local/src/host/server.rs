@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use async_trait::async_trait;
 use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
 use azure_data_cosmos::CosmosClient;
 use bytes::Bytes;
 use futures::FutureExt as _;
@@ -23,8 +25,8 @@ use tokio_util::task::AbortOnDropHandle;
 use super::app::FunctionApp;
 use super::console::Console;
 use super::feed::{FeedOptions, FeedPump};
-use super::front::{Front, HostListener, Keys};
-use super::function::FunctionTrigger;
+use super::front::{Front, Keys};
+use super::function::{CosmosTrigger, FunctionTrigger};
 use super::invoke::{
     HandlerClient, HttpInvoker, InvocationFailure, InvocationResult, Invoker, handler_client,
 };
@@ -41,19 +43,15 @@ const DEFAULT_BODY_LIMIT: u64 = 104_857_600;
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A running host. Its drop ends everything, the handler included.
-#[derive(Debug)]
 pub struct Host {
     url: String,
     port: u16,
     handlers: Vec<HandlerProcess>,
-    watches: Vec<HandlerWatch>,
-    app: FunctionApp,
-    console: Console,
-    stop: CancellationToken,
-    /// They end at `stop`, after the work under way.
+    front: Arc<Front>,
+    /// They end with the front's token, after the work under way.
     triggers: JoinSet<()>,
-    /// It ends at `stop`, after its connections, or on drop.
-    front: AbortOnDropHandle<()>,
+    /// It ends with the front's token, after its connections, or on drop.
+    server: AbortOnDropHandle<()>,
 }
 
 impl Host {
@@ -73,8 +71,8 @@ impl Host {
         let has = |kind: ChaosKind| {
             options.chaos.as_ref().is_some_and(|chaos| chaos.spec().probability(kind) > 0.0)
         };
-        let instances = 1 + usize::from(has(ChaosKind::Overlap));
-        let apart = usize::from(has(ChaosKind::Stale));
+        let n_serving = 1 + usize::from(has(ChaosKind::Overlap));
+        let n_handlers = n_serving + usize::from(has(ChaosKind::Stale));
         let executable = options.root.join(&app.host().executable);
         #[cfg(windows)]
         let executable = executable.with_extension("exe");
@@ -86,58 +84,51 @@ impl Host {
             launcher: options.launcher.clone(),
             start_timeout: options.start_timeout,
         };
-        let handlers: Vec<_> = (0..instances + apart)
+        let handlers: Vec<_> = (0..n_handlers)
             .map(|_| HandlerProcess::start(handler.clone(), options.console.clone()))
             .collect();
-        let watches: Vec<_> = handlers.iter().map(HandlerProcess::watch).collect();
-        let urls = try_join_all(watches.iter().map(HandlerWatch::url)).await?;
         let client = handler_client();
-        warn_of_mismatches(&app, &client, &urls, &options.console).await;
         let timeout = app.host().function_timeout;
-        let invoker = |watch: &HandlerWatch| -> Arc<dyn Invoker> {
-            let (handler, client) = (watch.clone(), client.clone());
+        let invoker = |handler: &HandlerProcess| -> Arc<dyn Invoker> {
+            let (handler, client) = (handler.watch(), client.clone());
             Arc::new(HandlerInvoker { handler, client, timeout })
         };
-        let (serving, apart) = watches.split_at(instances);
-        let stop = CancellationToken::new();
-        let first = invoker(&serving[0]);
+        let (serving, apart) = handlers.split_at(n_serving);
         let invokers = TriggerHandlers {
-            first: first.clone(),
+            first: invoker(&serving[0]),
             second: serving.get(1).map(invoker),
             apart: apart.first().map(invoker),
         };
-        let triggers = start_triggers(&app, invokers, &clients, &options, &stop)?;
-        let console = options.console.clone();
         let body_limit = settings.get(BODY_LIMIT).and_then(|text| text.parse().ok());
-        let front = Front {
-            app: app.clone(),
-            handlers: serving.to_vec(),
+        let front = Arc::new(Front {
+            app,
+            handlers: handlers.iter().map(HandlerProcess::watch).collect(),
+            n_serving,
+            invoker: invokers.first.clone(),
             client,
-            invoker: first,
             options,
             body_limit: body_limit.unwrap_or(DEFAULT_BODY_LIMIT),
             local: settings.local.clone(),
             instance_id: uuid::Uuid::new_v4().simple().to_string(),
             started: Instant::now(),
-            stop: stop.clone(),
-        };
-        let router = Router::new().fallback(Front::answer).with_state(Arc::new(front));
-        let stopped = stop.clone().cancelled_owned();
-        let front = tokio::spawn(async move {
+            stop: CancellationToken::new(),
+        });
+        try_join_all(front.handlers.iter().map(HandlerWatch::url)).await?;
+        front.warn_of_mismatches().await;
+        let triggers = start_triggers(&front, invokers, &clients)?;
+        let router = Router::new().fallback(Front::answer).with_state(front.clone());
+        let stopped = front.stop.clone().cancelled_owned();
+        let server = tokio::spawn(async move {
             // It has no errors of its own.
-            let serving = axum::serve(HostListener(listener), router);
-            let _ = serving.with_graceful_shutdown(stopped).await;
+            let _ = axum::serve(listener, router).with_graceful_shutdown(stopped).await;
         });
         Ok(Self {
             url: format!("http://{address}"),
             port: address.port(),
             handlers,
-            watches,
-            app,
-            console,
-            stop,
+            front,
             triggers,
-            front: AbortOnDropHandle::new(front),
+            server: AbortOnDropHandle::new(server),
         })
     }
 
@@ -153,24 +144,24 @@ impl Host {
 
     /// Returns the OpenAPI document that a function of the app serves, if one does.
     pub async fn openapi(&self) -> Option<Value> {
-        let url = self.watches.first()?.url().await.ok()?;
-        openapi(&handler_client(), &url, &self.app).await
+        self.front.openapi().await
     }
 
     /// Waits until a handler has failed for good.
     pub async fn failed(&self) -> HandlerError {
-        let failures = self.watches.iter().map(|watch| watch.failed().boxed());
+        let failures = self.front.handlers.iter().map(|watch| watch.failed().boxed());
         select_all(failures).await.0
     }
 
     /// Waits until all handlers are ready, and for `life` longer, and kills them on purpose; returns
     /// false if one has failed for good.
     pub async fn crash_after(&self, life: Duration) -> bool {
-        if try_join_all(self.watches.iter().map(HandlerWatch::url)).await.is_err() {
+        let handlers = &self.front.handlers;
+        if try_join_all(handlers.iter().map(HandlerWatch::url)).await.is_err() {
             return false;
         }
         tokio::time::sleep(life).await;
-        self.watches.iter().for_each(HandlerWatch::crash);
+        handlers.iter().for_each(HandlerWatch::crash);
         true
     }
 
@@ -180,52 +171,59 @@ impl Host {
     /// # Errors
     /// When a handler failed for good.
     pub async fn replace_handlers(&self) -> Result<(), HandlerError> {
-        let urls = try_join_all(self.watches.iter().map(HandlerWatch::replace)).await?;
-        warn_of_mismatches(&self.app, &handler_client(), &urls, &self.console).await;
+        try_join_all(self.front.handlers.iter().map(HandlerWatch::replace)).await?;
+        self.front.warn_of_mismatches().await;
         Ok(())
     }
 
     /// Ends everything and leaves no process. Batches in flight are redelivered at the next start.
     pub async fn stop(mut self) {
-        self.stop.cancel();
+        self.front.stop.cancel();
         for handler in self.handlers {
             handler.stop().await;
         }
         while self.triggers.join_next().await.is_some() {}
-        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.front).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.server).await;
     }
 }
 
-/// Warns of functions that only the handler has, which the host never calls, or only the app's folder. All
-/// handlers are alike, so one is asked.
-async fn warn_of_mismatches(
-    app: &FunctionApp,
-    client: &HandlerClient,
-    handlers: &[String],
-    console: &Console,
-) {
-    let Some(served) = served(client, handlers).await else { return };
-    let enabled = app.functions().iter().map(|function| &function.name);
-    let folders: BTreeSet<String> = enabled.chain(app.disabled()).cloned().collect();
-    for name in served.difference(&folders) {
-        console.warn(&format!(
-            "{name} has no folder: the handler serves it, and the host never calls it. Add \
-             functions/{name}/function.json"
-        ));
+impl Front {
+    /// Warns of functions that only the handler has, which the host never calls, or only the app's folder. All
+    /// handlers are alike, so one is asked. A handler may not name its functions.
+    async fn warn_of_mismatches(&self) {
+        let Some(answer) = self.ask("").await else { return };
+        let names = answer.headers().get("x-custom-handler-functions");
+        let Some(names) = names.and_then(|names| names.to_str().ok()) else { return };
+        let served: BTreeSet<&str> = names.split(',').filter(|name| !name.is_empty()).collect();
+        let enabled = self.app.functions().iter().map(|function| &function.name);
+        let folders: BTreeSet<&str> =
+            enabled.chain(self.app.disabled()).map(String::as_str).collect();
+        for name in served.difference(&folders) {
+            self.options.console.warn(&format!(
+                "{name} has no folder: the handler serves it, and the host never calls it. Add \
+                 functions/{name}/function.json"
+            ));
+        }
+        for name in folders.difference(&served) {
+            self.options.console.warn(&format!(
+                "{name} has a folder, and the handler does not serve it: add it to the app, or remove \
+                 functions/{name}"
+            ));
+        }
     }
-    for name in folders.difference(&served) {
-        console.warn(&format!(
-            "{name} has a folder, and the handler does not serve it: add it to the app, or remove \
-             functions/{name}"
-        ));
-    }
-}
 
-/// Asks a handler for its functions; returns `None` if its answer does not name them.
-async fn served(client: &HandlerClient, handlers: &[String]) -> Option<BTreeSet<String>> {
-    let response = client.get(handlers.first()?.parse().ok()?).await.ok()?;
-    let names = response.headers().get("x-custom-handler-functions")?.to_str().ok()?;
-    Some(names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+    /// Asks the handler for the OpenAPI document that one of its functions serves.
+    pub(super) async fn openapi(&self) -> Option<Value> {
+        let answer = self.ask(self.app.openapi_route()?).await?;
+        serde_json::from_slice(&answer.into_body().collect().await.ok()?.to_bytes()).ok()
+    }
+
+    /// Asks the first handler for a path.
+    async fn ask(&self, path: &str) -> Option<Response> {
+        let url = self.handlers.first()?.url().await.ok()?;
+        let answer = self.client.get(format!("{url}/{path}").parse().ok()?).await.ok()?;
+        Some(answer.map(Body::new))
+    }
 }
 
 async fn listen(port: u16) -> anyhow::Result<TcpListener> {
@@ -244,15 +242,13 @@ async fn clients(
 ) -> anyhow::Result<BTreeMap<String, CosmosClient>> {
     let mut clients = BTreeMap::new();
     for function in app.functions() {
-        let Some(trigger) = function.cosmos() else { continue };
-        for connection in [&trigger.connection, &trigger.lease_connection] {
-            if !clients.contains_key(connection) {
-                let client = settings::client(settings, connection).await.map_err(|fault| {
-                    let name = &function.name;
-                    anyhow!("the setting {connection} of {name} does not lead to a Cosmos DB account: {fault}")
-                })?;
-                clients.insert(connection.clone(), client);
-            }
+        let Some(CosmosTrigger { connection, .. }) = function.cosmos() else { continue };
+        if !clients.contains_key(connection) {
+            let client = settings::client(settings, connection).await.map_err(|fault| {
+                let name = &function.name;
+                anyhow!("the setting {connection} of {name} does not lead to a Cosmos DB account: {fault}")
+            })?;
+            clients.insert(connection.clone(), client);
         }
     }
     Ok(clients)
@@ -269,17 +265,16 @@ struct TriggerHandlers {
 
 /// Starts the pumps and timers of an app.
 fn start_triggers(
-    app: &FunctionApp,
+    front: &Front,
     handlers: TriggerHandlers,
     clients: &BTreeMap<String, CosmosClient>,
-    options: &HostOptions,
-    stop: &CancellationToken,
 ) -> anyhow::Result<JoinSet<()>> {
     let TriggerHandlers { first, second, apart } = handlers;
+    let options = &front.options;
     let mut tasks = JoinSet::new();
     let mut random = options.chaos.as_ref().map(|chaos| chaos.fork(ChaosKind::Stale));
-    for function in app.functions() {
-        let stop = stop.clone();
+    for function in front.app.functions() {
+        let stop = front.stop.clone();
         match &function.trigger {
             FunctionTrigger::Http(_) => {}
             FunctionTrigger::Cosmos(trigger) => {
@@ -288,7 +283,7 @@ fn start_triggers(
                     poll_delay: options.poll_delay,
                     retry_scale: options.retry_scale,
                     console: options.console.clone(),
-                    lease_client: clients.get(&trigger.lease_connection).cloned(),
+                    lease_client: None,
                     chaos: options.chaos.clone(),
                     second_invoker: second.clone(),
                 };
@@ -382,12 +377,4 @@ impl HostOptions {
             chaos: None,
         }
     }
-}
-
-/// Asks the handler for the OpenAPI document that one of its functions serves; returns `None` if it
-/// has none.
-pub(super) async fn openapi(client: &HandlerClient, url: &str, app: &FunctionApp) -> Option<Value> {
-    let url = format!("{url}/{}", app.openapi_route()?).parse().ok()?;
-    let body = client.get(url).await.ok()?.into_body().collect().await.ok()?;
-    serde_json::from_slice(&body.to_bytes()).ok()
 }

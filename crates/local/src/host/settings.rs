@@ -37,7 +37,7 @@ impl LocalOptions {
     fn read(root: &Node<'_>) -> Result<Self, ConfigError> {
         let mut local = Self::default();
         local.warn_of_others(root, &["$schema", "IsEncrypted", "Values", "Host"]);
-        let Some(host) = root.object("Host")? else { return Ok(local) };
+        let host = root.object("Host")?;
         local.warn_of_others(&host, &["LocalHttpPort", "CORS"]);
         let port = host.integer("LocalHttpPort")?.map(u16::try_from).transpose();
         local.port = port.map_err(|_| host.error("LocalHttpPort", "must be a port, 0 to 65535"))?;
@@ -80,7 +80,7 @@ impl Settings {
     /// If the file cannot be read, is encrypted, or a value is not a string.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let (file, json) = read_json(path)?;
-        let root = Node::root(&file, &json);
+        let root = Node::root(&file, &json)?;
         if root.boolean("IsEncrypted")? == Some(true) {
             return Err(root.error(
                 "IsEncrypted",
@@ -88,17 +88,16 @@ impl Settings {
             ));
         }
         let mut settings = Self { local: LocalOptions::read(&root)?, ..Self::default() };
-        if let Some(values) = root.object("Values")? {
-            for (name, value) in values.entries() {
-                let Value::String(text) = value else {
-                    return Err(values.error(
-                        name,
-                        "must be a string: it becomes an environment \
-                         variable, so write numbers and booleans in quotes",
-                    ));
-                };
-                settings.set(name, text);
-            }
+        let values = root.object("Values")?;
+        for (name, value) in values.entries() {
+            let Value::String(text) = value else {
+                return Err(values.error(
+                    name,
+                    "must be a string: it becomes an environment variable, so write numbers and \
+                     booleans in quotes",
+                ));
+            };
+            settings.set(name, text);
         }
         Ok(settings)
     }

@@ -3,30 +3,24 @@
 //! The documents of a Cosmos DB trigger are encoded twice: `Data.<binding>` is a JSON string whose text
 //! is a JSON string literal whose text is the array.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
 use super::function::Function;
 use super::invoke::InvocationFailure;
-use super::newtonsoft::{DateParsing, Exception, write_page, written};
+use super::newtonsoft::{Exception, write_page, written};
 
-/// The content type of an invocation.
-pub const CONTENT_TYPE: &str = "application/json; charset=utf-8";
-/// The header with the id of an invocation; a retry has the same one.
-pub const INVOCATION_ID: &str = "x-azure-functions-invocationid";
-/// The header of an answer with the handler's description of its work, for this console. The Functions
-/// host does not read it.
-pub const DONE: &str = "x-custom-handler-done";
-/// The header with the request units of an answer, as the handler has counted them.
-pub const REQUEST_CHARGE: &str = "x-ms-request-charge";
-/// The header with the version of the host.
-pub const HOST_VERSION: &str = "x-azure-functions-hostversion";
+pub(super) const CONTENT_TYPE: &str = "application/json; charset=utf-8";
+pub(super) const INVOCATION_ID: &str = "x-azure-functions-invocationid";
+/// The header of an answer with the handler's description of its work, which the Functions host does not read.
+pub(super) const DONE: &str = "x-custom-handler-done";
+pub(super) const REQUEST_CHARGE: &str = "x-ms-request-charge";
+pub(super) const HOST_VERSION: &str = "x-azure-functions-hostversion";
 /// The version of this stand-in: that of the host from which `tests/recorded/` was recorded.
-pub const HOST_VERSION_VALUE: &str = "4.1037.0.0";
-
-/// The `User-Agent` of an invocation.
-pub const USER_AGENT: &str = "Azure-Functions-Host/4.1037.0.0";
+pub(super) const HOST_VERSION_VALUE: &str = "4.1037.0.0";
+pub(super) const USER_AGENT: &str = "Azure-Functions-Host/4.1037.0.0";
 
 /// One attempt of an invocation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,7 +52,7 @@ pub struct TimerStatus {
 /// If one of them makes the trigger throw. The real trigger then rereads the page for ever and does not
 /// call the handler.
 pub fn page(function: &Function, documents: &[Value]) -> Result<String, Exception> {
-    write_page(documents, function.cosmos().map_or(DateParsing::default(), |trigger| trigger.dates))
+    write_page(documents, function.cosmos().is_none_or(|trigger| trigger.parses_dates))
 }
 
 /// Returns the body for a [`page`] of the change feed.
@@ -85,7 +79,7 @@ pub fn timer(function: &Function, status: Option<&TimerStatus>, attempt: &Attemp
 }
 
 /// The answer of the handler.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct InvocationAnswer {
     /// The returned log lines.
     pub logs: Vec<String>,

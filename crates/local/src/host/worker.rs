@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::anyhow;
 use azure_data_cosmos::ContainerClient;
@@ -13,23 +13,17 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::disturbance::{self, Crashing, Disturbance};
-use super::feed::{FeedError, FeedOptions, Pages, feed_ranges, pages};
-use super::function::{CosmosTrigger, Function};
+use super::feed::{FeedError, FeedPump, Pages, feed_ranges, pages};
 use super::invoke::{self, InvocationOutcome, Invoker};
 use super::lease::{Lease, Leases};
 use super::wire;
 use crate::lock;
 
-/// The share of the time that empty reads may take, as 1 in 10: the in-memory store scans the whole
-/// container for each.
-const POLL_SHARE: u32 = 10;
-
 /// The largest batch that is kept as an example.
 const MAX_EXAMPLE_BYTES: usize = 256 * 1024;
 
 pub(super) struct Worker {
-    pub(super) delivery: Delivery,
-    pub(super) trigger: CosmosTrigger,
+    pub(super) pump: FeedPump,
     pub(super) leases: Leases,
     pub(super) lease: Lease,
     pub(super) pages: Pages,
@@ -46,29 +40,25 @@ pub(super) struct Worker {
 impl Worker {
     /// Delivers until it is told to finish, which it does after the batch in flight.
     pub(super) async fn run(mut self, finish: CancellationToken) -> Result<(), FeedError> {
-        let poll_delay = self.delivery.options.poll_delay.unwrap_or(self.trigger.feed_poll_delay);
+        let poll_delay = self.pump.options.poll_delay.unwrap_or(self.pump.trigger.feed_poll_delay);
         while !finish.is_cancelled() {
-            let started = Instant::now();
             let is_idle = match self.step(None).await {
                 Ok(delivered) => delivered.is_none(),
                 // The real trigger gives the lease back, and its next owner reads this page.
                 Err(error @ FeedError::PageNotRead { .. }) => {
-                    self.delivery.options.console.error(&error.to_string());
+                    self.pump.options.console.error(&error.to_string());
                     self.pages =
-                        pages(&self.container, &self.trigger, &self.leases, &self.lease).await?;
+                        pages(&self.container, &self.pump.trigger, &self.leases, &self.lease)
+                            .await?;
                     true
                 }
                 Err(error) => return Err(error),
             };
-            if self.lease.written_at.elapsed() >= self.trigger.lease_renew_interval {
+            if self.lease.written_at.elapsed() >= self.pump.trigger.lease_renew_interval {
                 self.leases.replace(&mut self.lease).await?;
             }
             if is_idle {
-                let delay = poll_delay.max(started.elapsed() * POLL_SHARE);
-                tokio::select! {
-                    () = finish.cancelled() => {}
-                    () = tokio::time::sleep(delay) => {}
-                }
+                finish.run_until_cancelled(tokio::time::sleep(poll_delay)).await;
             }
         }
         Ok(())
@@ -79,9 +69,9 @@ impl Worker {
         &mut self,
         give_up_after: Option<i64>,
     ) -> Result<Option<usize>, FeedError> {
-        if let Some(chaos) = &self.delivery.options.chaos {
+        if let Some(chaos) = &self.pump.options.chaos {
             for documents in self.disturbance.due(chaos) {
-                self.delivery.deliver_once(&self.read(&documents)?).await;
+                self.pump.deliver_once(&self.read(&documents)?).await;
             }
         }
         let Some(page) = self.pages.next().await.transpose()? else {
@@ -93,19 +83,17 @@ impl Worker {
         if documents.is_empty() && !is_first {
             return Ok(None);
         }
-        // A page that was read while its partition split is not delivered: the position after it would
-        // be one in each child. The children continue from the last checkpoint instead, which is a
-        // position in the parent.
+        // A page that was read while its partition split is not delivered: the children continue from the last
+        // checkpoint, which is a position in the parent.
         if *feed_ranges(&self.container).await? != *self.topology {
             return Err(FeedError::Split);
         }
         if documents.is_empty() {
-            // The first position is checkpointed too: otherwise a restart would skip the changes until
-            // then.
+            // Without it, a restart would skip the changes until then.
             self.checkpoint().await?;
             return Ok(None);
         }
-        let chaos = self.delivery.options.chaos.clone();
+        let chaos = self.pump.options.chaos.clone();
         if let Some(chaos) = &chaos {
             disturbance::reorder(chaos, &self.key_paths, &mut documents).await;
         }
@@ -115,29 +103,29 @@ impl Worker {
             let second = async {
                 if let Some(late) = late {
                     tokio::time::sleep(late).await;
-                    self.delivery.deliver_once(&batch).await;
+                    self.pump.deliver_once(&batch).await;
                 }
             };
-            tokio::join!(self.delivery.deliver(&batch, give_up_after), second).0
+            tokio::join!(self.pump.deliver(&batch, give_up_after), second).0
         };
-        let interval = self.trigger.lease_renew_interval;
+        let interval = self.pump.trigger.lease_renew_interval;
         let delivered = renewing(&self.leases, &mut self.lease, interval, deliver).await??;
         self.checkpoint().await?;
         if let Some(chaos) = chaos
             && self.disturbance.is_repeated_at_once(&chaos, &documents)
         {
-            self.delivery.deliver_once(&batch).await;
+            self.pump.deliver_once(&batch).await;
         }
         Ok(Some(delivered))
     }
 
     /// Reads documents as the trigger does, before it calls the handler.
     fn read(&self, documents: &[Value]) -> Result<DocumentBatch, FeedError> {
-        let function = &self.delivery.function;
+        let function = &self.pump.function;
         match wire::page(function, documents) {
             Ok(page) => {
                 if page.len() <= MAX_EXAMPLE_BYTES {
-                    *lock(&self.trigger.last_batch) = Some(documents.into());
+                    *lock(&self.pump.trigger.last_batch) = Some(documents.into());
                 }
                 Ok(DocumentBatch { page, count: documents.len() })
             }
@@ -190,22 +178,15 @@ fn documents(page: FeedPage<ChangeFeedItem<Value>>) -> Vec<Value> {
         .collect()
 }
 
-pub(super) struct DocumentBatch {
+struct DocumentBatch {
     /// Their text.
-    pub page: String,
+    page: String,
     /// Their number.
-    pub count: usize,
+    count: usize,
 }
 
-#[derive(Clone)]
-pub(super) struct Delivery {
-    pub(super) function: Function,
-    pub(super) invoker: Arc<dyn Invoker>,
-    pub(super) options: FeedOptions,
-}
-
-impl Delivery {
-    pub(super) async fn deliver(
+impl FeedPump {
+    async fn deliver(
         &self,
         batch: &DocumentBatch,
         give_up_after: Option<i64>,
@@ -231,7 +212,7 @@ impl Delivery {
     }
 
     /// Delivers a batch to the second instance, which has no lease and does not retry.
-    pub(super) async fn deliver_once(&self, batch: &DocumentBatch) {
+    async fn deliver_once(&self, batch: &DocumentBatch) {
         let second = self.options.second_invoker.as_ref().unwrap_or(&self.invoker);
         self.invoke(second.as_ref(), batch, Some(1)).await;
     }

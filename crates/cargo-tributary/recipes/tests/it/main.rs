@@ -4,7 +4,6 @@
 
 mod checks;
 mod client;
-mod proofs;
 mod secrets;
 mod stories;
 

@@ -1,7 +1,11 @@
 //! Stories of clients, who know the API alone.
 
 use serde_json::{Value, json};
-use tributary_testing::{StoreRequest, budget::budget, checks::lists};
+use tributary_testing::{
+    StoreRequest,
+    budget::budget,
+    checks::{self, lists},
+};
 
 use crate::World;
 
@@ -55,15 +59,6 @@ async fn a_name_has_one_user_who_logs_in_by_the_password() {
     assert_eq!(login("zoe", PASSWORD).await.expect(401).text, wrong.text);
 }
 
-/// Writes the reservation of an address as a command does that crashes right after.
-async fn reserve(world: &World, email: &str, owner: &str) {
-    let item = json!({
-        "type": "reservation", "id": "reservation", "username": format!("email:{email}"),
-        "owner": owner, "reservedAt": "2026-01-01T00:00:00.000Z",
-    });
-    world.write_item("users", &item).await;
-}
-
 #[tokio::test]
 async fn a_taken_value_is_named_and_an_unused_one_is_free() {
     let [_, bob, nobody] = users().await;
@@ -80,30 +75,28 @@ async fn a_taken_value_is_named_and_an_unused_one_is_free() {
     edit(&bob, json!({"email": "zoe@example.com"})).await.expect(422);
     edit(&bob, json!({"email": "bob@example.org"})).await.expect(200);
     register("carl", "bob@example.com").await.expect(201);
-    // A command that has reserved an address, and whose process has ended, has fenced out none.
-    reserve(&nobody, "dan@example.com", "dan").await;
-    register("eve", "DAN@example.com").await.expect(201);
-    register("dan", "dan@example.com").await.expect(422);
-    register("dan", "dan@example.org").await.expect(201);
-    let login = json!({"user": {"email": "dan@example.org", "password": PASSWORD}});
-    nobody.post("/api/users/login", login).await.expect(200);
 }
 
 #[tokio::test]
 async fn the_audit_deletes_what_crashes_have_left() {
     let [ann, _, nobody] = users().await;
-    reserve(&nobody, "dan@example.com", "dan").await;
-    reserve(&nobody, "anna@example.com", "ann").await;
+    // The reservations of commands that crashed right after.
+    for (email, owner) in [("dan@example.com", "dan"), ("anna@example.com", "ann")] {
+        let item = json!({
+            "type": "reservation", "id": "reservation", "username": format!("email:{email}"),
+            "owner": owner, "reservedAt": "2026-01-01T00:00:00.000Z",
+        });
+        nobody.write_item("users", &item).await;
+    }
     nobody.delete_item("users", "email:bob@example.com", "reservation").await;
     let found = nobody.audit(true).await;
     let leaked = ["anna", "dan"].map(|it| format!("reservation-leaked email:{it}@example.com"));
     assert!(found[0].starts_with(&leaked[0]) && found[1].starts_with(&leaked[1]), "{found:?}");
     assert!(found[2].starts_with("reservation-missing bob bob"), "{found:?}");
     assert_eq!(nobody.audit(false).await, [""; 0]);
-    let path = "/api/user";
-    let taken = json!({"user": {"email": "bob@example.com"}});
-    ann.put(path, taken).await.expect(422);
-    ann.put(path, json!({"user": {"email": "dan@example.com"}})).await.expect(200);
+    for (email, status) in [("bob@example.com", 422), ("dan@example.com", 200)] {
+        ann.put("/api/user", json!({"user": {"email": email}})).await.expect(status);
+    }
 }
 
 #[tokio::test]
@@ -120,23 +113,6 @@ async fn an_edit_leaves_what_it_does_not_name_and_null_removes_a_bio() {
     let refused = ann.put("/api/user", json!({"user": {"email": null}})).await.expect(422).json();
     assert!(refused["errors"]["user.email"].is_array(), "{refused}");
     assert_eq!(edit(json!({"email": "ann@example.com"})).await, (own, Value::Null));
-}
-
-#[tokio::test]
-async fn a_profile_says_whether_the_caller_follows_if_there_is_one() {
-    let [ann, bob, nobody] = users().await;
-    let follows = async |caller: &World| {
-        caller.get("/api/profiles/bob").await.expect(200).json()["profile"]["following"].clone()
-    };
-    for _ in 0..2 {
-        ann.call("POST", "/api/profiles/bob/follow", &[], None).await.expect(200);
-    }
-    for (caller, expected) in [(&ann, true), (&bob, false), (&nobody, false)] {
-        assert_eq!(follows(caller).await, expected);
-    }
-    ann.delete("/api/profiles/bob/follow").await.expect(200);
-    assert_eq!(follows(&ann).await, false);
-    ann.call("POST", "/api/profiles/zoe/follow", &[], None).await.expect(404);
 }
 
 #[tokio::test]
@@ -194,11 +170,27 @@ async fn a_feed_has_the_recipes_of_the_followed_alone() {
     nobody.settle().await;
     let feed = async || ann.get("/api/recipes/feed").await.expect(200).json();
     assert_eq!(feed().await, json!({"recipes": [], "recipesCount": 0}));
-    ann.call("POST", "/api/profiles/bob/follow", &[], None).await.expect(200);
+    for _ in 0..2 {
+        ann.call("POST", "/api/profiles/bob/follow", &[], None).await.expect(200);
+    }
+    ann.call("POST", "/api/profiles/carl/follow", &[], None).await.expect(404);
     assert_eq!(titles(&feed().await), ["Cake", "Bread"]);
     assert_eq!(feed().await["recipesCount"], 2);
+    for (caller, expected) in [(&ann, true), (&bob, false), (&nobody, false)] {
+        let profile = caller.get("/api/profiles/bob").await.expect(200).json();
+        assert_eq!(profile["profile"]["following"], expected);
+    }
     ann.call("POST", "/api/profiles/zoe/follow", &[], None).await.expect(200);
     assert_eq!(titles(&feed().await), ["Cake", "Zoe's", "Bread"]);
+    ann.delete("/api/profiles/bob/follow").await.expect(200);
+    assert_eq!(titles(&feed().await), ["Zoe's"]);
+}
+
+#[tokio::test]
+async fn an_index_serves_each_query_and_each_index_serves_a_query() {
+    let world = World::new().await;
+    checks::send_examples(&world).await;
+    checks::indexes::every_query_has_an_index(&world);
 }
 
 /// The figures of the page "An API that is not ours".
@@ -244,6 +236,8 @@ async fn each_request_costs_what_its_budget_says() {
     let path = created(&ann, "Soup").await;
     nobody.settle().await;
     let zoe = || Some(user("zoe", PASSWORD));
+    let follow = "/api/profiles/bob/follow";
+    let two = "2 requests, 11.70 RU: read recipes, replace recipes";
     for (method, path, body, cost) in [
         (
             "POST",
@@ -253,21 +247,11 @@ async fn each_request_costs_what_its_budget_says() {
         ),
         ("POST", "/api/users/login", zoe(), "2 requests, 2.00 RU: read users, read users"),
         ("GET", "/api/profiles/bob", None, "2 requests, 2.00 RU: read users, read users"),
-        (
-            "POST",
-            "/api/profiles/bob/follow",
-            None,
-            "3 requests, 12.70 RU: read users, read users, replace users",
-        ),
+        ("POST", follow, None, "3 requests, 12.70 RU: read users, read users, replace users"),
         ("POST", "/api/recipes", Some(recipe("Cake")), "1 request, 6.15 RU: create recipes"),
         ("GET", &path, None, "1 request, 1.00 RU: read recipes"),
-        (
-            "PUT",
-            &path,
-            Some(recipe("Broth")),
-            "2 requests, 11.70 RU: read recipes, replace recipes",
-        ),
-        ("DELETE", &path, None, "2 requests, 11.70 RU: read recipes, replace recipes"),
+        ("PUT", &path, Some(recipe("Broth")), two),
+        ("DELETE", &path, None, two),
     ] {
         budget(&ann, (method, path, body), cost).await;
     }

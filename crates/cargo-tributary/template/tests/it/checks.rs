@@ -29,13 +29,6 @@ async fn no_answer_and_no_copy_has_a_secret() {
     checks::secrets_stay_inside::<App>().await;
 }
 
-#[tokio::test]
-async fn an_index_serves_each_query_and_each_index_serves_a_query() {
-    let world = World::new().await;
-    checks::send_examples(&world).await;
-    checks::indexes::every_query_has_an_index(&world);
-}
-
 #[test]
 fn the_openapi_document_says_what_each_function_takes_and_answers() {
     OpenApiDocument::of::<App>().has_every_function::<App>();

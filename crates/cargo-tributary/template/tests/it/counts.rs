@@ -2,7 +2,7 @@
 //! deliveries, to two instances, one of which is killed.
 
 use serde_json::json;
-use tributary_testing::{budget::budget, proof};
+use tributary_testing::{budget::budget, checks, proof};
 
 use my_app::garden::GardenToolCounts;
 
@@ -32,6 +32,13 @@ async fn the_count_follows_writes_and_deletes_and_costs_its_budget() {
         assert_eq!(world.get(&path).await.expect(200).json()["gardenToolCount"], n);
     }
     budget(&world, ("GET", COUNT, None), "1 request, 1.00 RU: read garden-tool-counts").await;
+}
+
+#[tokio::test]
+async fn an_index_serves_each_query_and_each_index_serves_a_query() {
+    let world = World::new().await;
+    checks::send_examples(&world).await;
+    checks::indexes::every_query_has_an_index(&world);
 }
 
 #[test]

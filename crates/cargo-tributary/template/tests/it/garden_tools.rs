@@ -59,7 +59,7 @@ async fn the_requests_of_the_functions_cost_their_budget() {
     let world = World::new().await;
     // The SDK has read the container before.
     let other = "/api/club-members/ann/garden-tools/a2";
-    world.put(other, json!({"name": "B".repeat(50)})).await.expect(201);
+    world.put(other, json!({"name": "B".repeat(25)})).await.expect(201);
     let list = "/api/club-members/ann/garden-tools";
     let name = |name| Some(json!({"name": name}));
     for (method, path, body, cost) in [

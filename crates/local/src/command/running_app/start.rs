@@ -51,7 +51,6 @@ async fn steps(cli: StartOptions, chaos: Option<Chaos>, console: Console) -> any
     let store = CosmosAccount::start(&cli, chaos.clone()).await?;
     console.info(&format!("Cosmos DB endpoint: {}", store.url));
     let keys = cli.enable_auth.then(Keys::generate);
-    let port = cli.port;
     let app = RunningApp {
         root,
         project,
@@ -61,12 +60,11 @@ async fn steps(cli: StartOptions, chaos: Option<Chaos>, console: Console) -> any
         chaos,
         console: console.clone(),
         host: None,
-        port,
         running: None,
     };
     app.provision().await?;
-    if let Some(n_items) = app.n_kept_items() {
-        let folder = app.cli.data.as_deref().unwrap_or(Path::new(""));
+    if let (Some(folder), Some((endpoint, _))) = (&app.cli.data, &app.store.own) {
+        let n_items = endpoint.n_items();
         console.info(&format!("Data: {n_items} items in {}", folder.display()));
         if n_items > 0 && !demos.is_empty() {
             console.info("The demo is not loaded: the folder has data");

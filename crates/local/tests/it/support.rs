@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use azure_data_cosmos::{ContainerClient, CosmosClient, FeedScope, Query};
+use azure_data_cosmos::{ContainerClient, CosmosClient, CosmosError, FeedScope, Query};
 use bytes::Bytes;
 use futures::TryStreamExt as _;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -20,18 +22,34 @@ use tributary_local::host::{
     Invoker, Settings,
 };
 
-/// A folder that is deleted on drop.
-pub(crate) struct Folder(PathBuf);
+use crate::hosted::Delivery;
+
+/// A folder that is deleted on drop, and the number of deliveries that were taken there.
+pub(crate) struct Folder(PathBuf, AtomicUsize);
 
 impl Folder {
     pub(crate) fn new() -> Self {
         let path = std::env::temp_dir().join(format!("tributary-host-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(path, AtomicUsize::new(0))
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// Sets the answer of the handler.
+    pub(crate) fn answers(&self, answer: &Value) {
+        self.write("answer", answer);
+    }
+
+    /// Takes the requests that the handler has had.
+    pub(crate) fn deliveries(&self) -> Vec<Delivery> {
+        let text = std::fs::read_to_string(self.0.join("deliveries")).unwrap_or_default();
+        let complete = text.rsplit_once('\n').map_or("", |(complete, _)| complete);
+        let lines: Vec<_> = complete.lines().collect();
+        let n_taken = self.1.swap(lines.len(), Ordering::Relaxed);
+        lines[n_taken..].iter().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     pub(crate) fn write(&self, file: &str, content: impl Display) -> &Self {
@@ -53,7 +71,7 @@ pub(crate) fn host_json() -> Value {
         "version": "2.0",
         "extensions": { "http": { "routePrefix": "" } },
         "customHandler": {
-            "description": { "defaultExecutablePath": "echo_handler" },
+            "description": { "defaultExecutablePath": "handler" },
             "enableProxyingHttpRequest": true,
         },
     })
@@ -64,6 +82,12 @@ pub(crate) fn http_function(route: &str, methods: &[&str], auth_level: &str) -> 
         { "type": "httpTrigger", "direction": "in", "name": "req", "route": route,
           "methods": methods, "authLevel": auth_level },
         { "type": "http", "direction": "out", "name": "res" },
+    ] })
+}
+
+pub(crate) fn timer_function(schedule: &str) -> Value {
+    json!({ "bindings": [
+        { "type": "timerTrigger", "direction": "in", "name": "timer", "schedule": schedule },
     ] })
 }
 
@@ -99,7 +123,8 @@ pub(crate) fn cosmos_function() -> Value {
 }
 
 pub(crate) fn settings() -> Settings {
-    [("CosmosDatabase", "test"), ("MaxItems", " 4 ")].into_iter().collect()
+    let limit = ("FUNCTIONS_REQUEST_BODY_SIZE_LIMIT", "16000000");
+    [("CosmosDatabase", "test"), ("MaxItems", " 4 "), limit].into_iter().collect()
 }
 
 /// Returns the settings, and one more.
@@ -169,11 +194,15 @@ impl Store {
         FeedPump::new(self.client.clone(), function, invoker, options).unwrap()
     }
 
+    /// Returns the container of the posts for a client that has no session with earlier writes.
+    pub(crate) async fn another_client(&self) -> ContainerClient {
+        let client = self.endpoint.client().await.unwrap();
+        client.database_client("test").container_client("posts", None).await.unwrap()
+    }
+
     /// Returns the items of the lease container.
     pub(crate) async fn lease_items(&self) -> Vec<Value> {
-        let scope = FeedScope::full_container();
-        let items = self.leases.query_items(Query::from("SELECT * FROM c"), scope, None);
-        items.await.unwrap().try_collect().await.unwrap()
+        found(&self.leases, "SELECT * FROM c", FeedScope::full_container()).await
     }
 
     /// Returns the leases by the number of their partition.
@@ -188,6 +217,19 @@ impl Store {
         let id = lease["id"].as_str().unwrap().to_owned();
         self.leases.upsert_item(id.clone(), &id, lease, None).await.unwrap();
     }
+}
+
+/// Returns all results of a query.
+pub(crate) async fn found<T: DeserializeOwned + Send + 'static>(
+    container: &ContainerClient,
+    query: impl Into<Query>,
+    scope: FeedScope,
+) -> Vec<T> {
+    container.query_items(query, scope, None).await.unwrap().try_collect().await.unwrap()
+}
+
+pub(crate) fn status<T>(result: Result<T, CosmosError>) -> u16 {
+    result.map_or_else(|error| error.status().status_code().into(), |_| 200)
 }
 
 /// A trigger that runs until it is told to end.
@@ -303,14 +345,14 @@ pub(crate) async fn until_printed(console: &Console, text: &str) {
     until(text, async || console.lines().iter().any(|line| line.contains(text))).await;
 }
 
-/// Returns the path of a handler of `tests/handlers/`, built by `cargo test` or now.
-fn built(name: &str) -> PathBuf {
+/// Returns the path of `tests/handler/handler.rs`, built by `cargo test` or now.
+fn handler() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().unwrap().parent().unwrap();
-    let example = profile.join("examples").join(name);
+    let example = profile.join("examples/handler");
     if !example.is_file() {
         let built = std::process::Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "-p", "tributary-local", "--example", name])
+            .args(["build", "--quiet", "-p", "tributary-local", "--example", "handler"])
             .args(profile.ends_with("release").then_some("--release"))
             .status()
             .unwrap();
@@ -319,25 +361,23 @@ fn built(name: &str) -> PathBuf {
     example
 }
 
-/// Creates a staged app whose handler is the echo handler.
+/// Creates a staged app with the handler of the tests. It is a link if the system has links: a copy that is being
+/// written cannot be run, and a test that starts a process meanwhile keeps it open.
 pub(crate) fn staged(functions: &[(&str, Value)]) -> Folder {
-    staged_with("echo_handler", functions)
-}
-
-/// Creates a staged app with a handler of `tests/handlers/`. It is a link if the system has links: a copy that is
-/// being written cannot be run, and a test that starts a process meanwhile keeps it open.
-pub(crate) fn staged_with(handler: &str, functions: &[(&str, Value)]) -> Folder {
     let folder = Folder::new();
-    let mut host = host_json();
-    host["customHandler"]["description"]["defaultExecutablePath"] = handler.into();
-    folder.write("host.json", host);
+    folder.write("host.json", host_json());
     for (name, json) in functions {
         folder.write(&format!("{name}/function.json"), json);
     }
-    let (from, to) = (built(handler), folder.path().join(handler));
+    let (from, to) = (handler(), folder.path().join("handler"));
     #[cfg(unix)]
     std::os::unix::fs::symlink(from, to).unwrap();
     #[cfg(not(unix))]
     std::fs::copy(from, to).map(drop).unwrap();
     folder
+}
+
+/// Creates a staged app whose handler has every path below `api/`.
+pub(crate) fn app() -> Folder {
+    staged(&all_paths())
 }

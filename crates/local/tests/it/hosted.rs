@@ -1,20 +1,22 @@
-//! A host whose handler records every request, and a client that sends raw requests.
+//! A host whose handler records every request, and clients of it.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
+use axum::http::{HeaderName, Method};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tributary_local::client::{Call, Client, Reply};
 use tributary_local::host::{Console, FunctionApp, Host, HostOptions, Settings};
 
-use crate::support::{Folder, staged_with};
+use crate::support::{Folder, eventually, settings, staged};
 
-/// A running host over `tests/handlers/recording_handler.rs`.
-pub(crate) struct Recorder {
+/// A running host over an app with `tests/handler/handler.rs`.
+pub(crate) struct Hosted {
     pub(crate) host: Host,
-    folder: Folder,
+    pub(crate) console: Console,
+    pub(crate) folder: Folder,
 }
 
 /// A request to the handler, or the end of its connection before the answer.
@@ -34,44 +36,46 @@ pub(crate) struct Delivery {
     pub(crate) left_after_s: Option<f64>,
 }
 
-impl Recorder {
+impl Hosted {
+    /// Starts a host that answers requests for any name.
     pub(crate) async fn start(functions: &[(&str, Value)]) -> Self {
-        Self::start_with(functions, |options| options).await
+        Self::with(functions, |options| options).await
     }
 
-    pub(crate) async fn start_with(
+    pub(crate) async fn with(
         functions: &[(&str, Value)],
         options: impl FnOnce(HostOptions) -> HostOptions,
     ) -> Self {
-        let folder = staged_with("recording_handler", functions);
-        let values = [
-            ("RECORDING_FOLDER", folder.path().to_str().unwrap()),
-            ("FUNCTIONS_REQUEST_BODY_SIZE_LIMIT", "16000000"),
-        ];
-        let values: Settings = values.into_iter().collect();
-        let app = FunctionApp::load(folder.path(), &values).unwrap();
         // The recordings name hosts and origins as they please.
         let allowed_hosts = vec!["*".to_owned()];
+        let any_name = |given| options(HostOptions { allowed_hosts, ..given });
+        Self::of(staged(functions), &settings(), any_name).await
+    }
+
+    pub(crate) async fn of(
+        folder: Folder,
+        settings: &Settings,
+        options: impl FnOnce(HostOptions) -> HostOptions,
+    ) -> Self {
+        let app = FunctionApp::load(folder.path(), settings).unwrap();
         let console = Console::kept();
-        let given = HostOptions { console, allowed_hosts, ..HostOptions::new(folder.path()) };
-        let host = Host::start(app, &values, options(given)).await.unwrap();
-        Self { host, folder }
+        let given = HostOptions { console: console.clone(), ..HostOptions::new(folder.path()) };
+        let host = Host::start(app, settings, options(given)).await.unwrap();
+        Self { host, console, folder }
     }
 
-    /// Sets the answer of the handler.
-    pub(crate) fn answers(&self, answer: &Value) {
-        std::fs::write(self.file("answer"), answer.to_string()).unwrap();
+    /// Waits until the handler has had this number of invocations, and returns them.
+    pub(crate) async fn invoked(&self, count: usize) -> Vec<Delivery> {
+        let mut all = Vec::new();
+        eventually("the invocations are there", async || {
+            all.extend(self.folder.deliveries());
+            (all.len() >= count).then(|| all.clone())
+        })
+        .await
     }
 
-    /// Returns the handler's requests since the last call.
-    pub(crate) fn deliveries(&self) -> Vec<Delivery> {
-        let text = std::fs::read_to_string(self.file("deliveries")).unwrap_or_default();
-        let _ = std::fs::remove_file(self.file("deliveries"));
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.host.url())
     }
 
     /// Returns `127.0.0.1:<port>`.
@@ -79,27 +83,11 @@ impl Recorder {
         self.host.url().trim_start_matches("http://")
     }
 
-    /// Sends a request without a body.
-    pub(crate) async fn ask(&self, line: &str) -> Answer {
-        self.send(line, "").await
-    }
-
-    /// Sends a request; a body that is not empty gets its length.
-    pub(crate) async fn send(&self, line: &str, body: &str) -> Answer {
-        let length = match body.len() {
-            0 => String::new(),
-            length => format!("Content-Length: {length}\r\n"),
-        };
-        let head = format!("{line} HTTP/1.1\r\nHost: {}\r\n{length}\r\n", self.address());
-        self.send_raw((head + body).as_bytes()).await
-    }
-
     /// Sends these bytes and reads one answer.
     pub(crate) async fn send_raw(&self, bytes: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(self.address()).await.unwrap();
         stream.write_all(bytes).await.unwrap();
-        let is_head = bytes.starts_with(b"HEAD ");
-        read(&mut stream, is_head).await
+        read(&mut stream, bytes.starts_with(b"HEAD ")).await
     }
 }
 
@@ -114,12 +102,30 @@ fn header<'a>(headers: &'a [String], name: &str) -> Option<&'a str> {
     headers.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
+/// Sends a request to an absolute address.
+pub(crate) async fn send(method: Method, url: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+    let mut call = Call::new(method, "");
+    for (name, value) in headers {
+        call = call.header(name.parse::<HeaderName>().unwrap(), *value);
+    }
+    let body = (!body.is_empty()).then(|| body.as_bytes().to_vec().into());
+    Client::new(url).unwrap().send(&Call { body, ..call }).await.unwrap()
+}
+
+pub(crate) async fn get(url: &str) -> Reply {
+    send(Method::GET, url, &[], "").await
+}
+
+pub(crate) async fn post(url: &str, body: &Value) -> Reply {
+    send(Method::POST, url, &[("content-type", "application/json")], &body.to_string()).await
+}
+
 /// An answer in its wire form, the body without its chunks.
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// `HTTP/1.1 200 OK`.
     pub(crate) line: String,
-    /// `name: value`, names in lower case, sorted.
+    /// `name: value`, names in lower case, sorted, without the date.
     pub(crate) headers: Vec<String>,
     pub(crate) body: String,
 }
@@ -159,6 +165,7 @@ fn parse(bytes: &[u8], is_head: bool, ended: bool) -> Option<Answer> {
         format!("{}: {value}", name.to_ascii_lowercase())
     };
     let mut headers: Vec<String> = lines.map(lower).collect();
+    headers.retain(|line| !line.starts_with("date: "));
     headers.sort();
     let mut answer = Answer { line, headers, body: String::new() };
     if is_head || matches!(answer.status(), 204 | 304) {

@@ -2,15 +2,14 @@
 
 use azure_data_cosmos::clients::ContainerClient;
 use azure_data_cosmos::options::{
-    BatchReplaceOptions, ItemReadOptions, ItemWriteOptions, OperationOptions, Precondition,
-    ReadConsistencyStrategy,
+    ItemReadOptions, ItemWriteOptions, OperationOptions, Precondition, ReadConsistencyStrategy,
 };
 use azure_data_cosmos::{FeedScope, TransactionalBatch};
 use serde_json::{Value, json};
 use tributary_local::chaos::{Chaos, ChaosKind};
 use tributary_local::cosmos::EndpointOptions;
 
-use crate::world::{World, comment, found, options, status};
+use crate::support::{Store, found, status};
 
 /// Returns the number of likes of the item `c1`, as a point read and a query see it.
 async fn likes(posts: &ContainerClient) -> [Option<u64>; 2] {
@@ -20,22 +19,19 @@ async fn likes(posts: &ContainerClient) -> [Option<u64>; 2] {
     [read, found(posts, query, FeedScope::full_container()).await.first().copied()]
 }
 
-fn liked(likes: u64) -> Value {
-    let mut item = comment("c1");
-    item["likes"] = json!(likes);
-    item
+fn liked(id: &str, likes: u64) -> Value {
+    json!({ "id": id, "postId": "p1", "likes": likes })
 }
 
 #[tokio::test]
 async fn another_client_reads_a_frozen_container_as_it_was_and_writes_the_newest_state() {
-    let world = World::new(options()).await;
-    let writer = world.container("posts").await;
-    let created = writer.create_item("p1", "c1", liked(1), None).await.unwrap();
-    let frozen = world.endpoint.freeze_replica("posts");
-    writer.replace_item("p1", "c1", liked(2), None).await.unwrap();
-    assert_eq!(likes(&writer).await, [Some(2); 2], "a client sees its own writes");
-    let world = world.another_client().await;
-    let reader = world.container("posts").await;
+    let store = Store::new(1).await;
+    let writer = &store.posts;
+    let created = writer.create_item("p1", "c1", liked("c1", 1), None).await.unwrap();
+    let frozen = store.endpoint.freeze_replica("posts");
+    writer.replace_item("p1", "c1", liked("c1", 2), None).await.unwrap();
+    assert_eq!(likes(writer).await, [Some(2); 2], "a client sees its own writes");
+    let reader = store.another_client().await;
     assert_eq!(likes(&reader).await, [Some(1); 2]);
 
     // A client that asks for the latest committed state sees it.
@@ -45,16 +41,10 @@ async fn another_client_reads_a_frozen_container_as_it_was_and_writes_the_newest
     let read = reader.read_item("p1", "c1", Some(latest)).await.unwrap();
     assert_eq!(read.into_model::<Value>().unwrap()["likes"], 2);
 
-    let stale = || Precondition::if_match(created.headers().etag().unwrap().to_string());
-    let replaced = ItemWriteOptions::default().with_precondition(stale());
-    let replaced = reader.replace_item("p1", "c1", liked(3), Some(replaced)).await;
+    let stale = Precondition::if_match(created.headers().etag().unwrap().to_string());
+    let stale = ItemWriteOptions::default().with_precondition(stale);
+    let replaced = reader.replace_item("p1", "c1", liked("c1", 3), Some(stale)).await;
     assert_eq!(status(replaced), 412);
-    assert_eq!(status(reader.create_item("p1", "c1", liked(3), None).await), 409);
-    let in_batch = BatchReplaceOptions::default().with_precondition(stale());
-    let batch = TransactionalBatch::new("p1").replace_item("c1", liked(3), Some(in_batch)).unwrap();
-    let answer = reader.execute_transactional_batch(batch, None).await.unwrap();
-    let answer = answer.into_model().unwrap();
-    assert_eq!(answer.results()[0].status_code(), 412);
     drop(frozen);
     assert_eq!(likes(&reader).await, [Some(2); 2]);
 }
@@ -62,27 +52,23 @@ async fn another_client_reads_a_frozen_container_as_it_was_and_writes_the_newest
 #[tokio::test]
 async fn chaos_shows_older_states_to_other_clients_but_never_half_of_a_batch() {
     let chaos = Chaos::new("stale=1".parse().unwrap(), 7);
-    let options = EndpointOptions { chaos: Some(chaos.clone()), ..options() };
-    let world = World::new(options).await;
-    let writer = world.container("posts").await;
-    let reader = World::another_client(world).await;
-    let posts = reader.container("posts").await;
+    let options = EndpointOptions { chaos: Some(chaos.clone()), ..EndpointOptions::default() };
+    let store = Store::with_options(options).await;
+    let writer = &store.posts;
+    let reader = store.another_client().await;
     let mut behind = 0;
     for likes in 1..=60_u64 {
         let mut batch = TransactionalBatch::new("p1");
         for id in ["c1", "c2"] {
-            let mut item = comment(id);
-            item["likes"] = json!(likes);
-            batch = batch.upsert_item(item, None).unwrap();
+            batch = batch.upsert_item(liked(id, likes), None).unwrap();
         }
         writer.execute_transactional_batch(batch, None).await.unwrap();
         let own = writer.read_item("p1", "c1", None).await.unwrap();
         assert_eq!(own.into_model::<Value>().unwrap()["likes"], likes);
 
         let query = "SELECT VALUE c.likes FROM c";
-        let seen: Vec<u64> = found(&posts, query, FeedScope::partition("p1")).await;
-        assert!(seen.windows(2).all(|two| two[0] == two[1]), "{seen:?}");
-        assert!(seen.is_empty() || seen.len() == 2, "{seen:?}");
+        let seen: Vec<u64> = found(&reader, query, FeedScope::partition("p1")).await;
+        assert!(seen.is_empty() || (seen.len() == 2 && seen[0] == seen[1]), "{seen:?}");
         behind += usize::from(seen != [likes, likes]);
     }
     assert!(behind > 0, "no read was behind");

@@ -2,12 +2,12 @@
 
 use axum::http::StatusCode;
 
-use crate::command::{FREE_PORTS, Running, app, finished};
-use crate::http::get;
-use crate::support::{Folder, host_json, http_function};
+use crate::command::{FREE_PORTS, Running, finished};
+use crate::hosted::get;
+use crate::support::{Folder, app, host_json, http_function};
 
 const MANIFEST: &str = r#"
-package = { name = "echo_handler", edition = "2024" }
+package = { name = "handler", edition = "2024" }
 workspace = {}
 "#;
 
@@ -61,17 +61,8 @@ async fn a_project_is_built_staged_and_run() {
         names.sort();
         names
     };
-    assert_eq!(names(&stage), ["Rest", "echo_handler", "host.json", "local.settings.json"]);
+    assert_eq!(names(&stage), ["Rest", "handler", "host.json", "local.settings.json"]);
     assert_eq!(names(&stage.join("Rest")), ["function.json"]);
-}
-
-/// The small handler, whose status is that of a library.
-#[cfg(target_os = "linux")]
-fn handler_of_a_library() -> String {
-    let answer = "b\"HTTP/1.1 202 OK\\r\\ncontent-length: 0\\r\\nconnection: close\\r\\n\\r\\n\"";
-    let of_library =
-        format!("format!({}, answers::status()).as_bytes()", &answer[1..].replace("202", "{}"));
-    SMALL_HANDLER.replace(answer, &of_library)
 }
 
 #[cfg(target_os = "linux")]
@@ -81,7 +72,14 @@ async fn a_watched_project_is_linked_dynamically_and_runs_with_the_libraries_of_
         features = { dynamic-linking = ["dep:answers"] }
         dependencies = { answers = { path = "answers", optional = true } }
     "#;
-    let app = project(&format!("{MANIFEST}{manifest}"), &handler_of_a_library());
+    let library =
+        |status: u16| format!("pub static STATUS: &[u8] = b\"HTTP/1.1 {status} OK\\r\\n\";");
+    // The small handler, whose status is that of a library.
+    let written = "write_all(b\"HTTP/1.1 202 OK\\r\\n";
+    let of_library = "write_all(answers::STATUS);\n        let _ = stream.write_all(b\"";
+    let source = SMALL_HANDLER.replace(written, of_library);
+    assert_ne!(source, SMALL_HANDLER);
+    let app = project(&format!("{MANIFEST}{manifest}"), &source);
     app.write(
         "answers/Cargo.toml",
         r#"
@@ -89,12 +87,12 @@ async fn a_watched_project_is_linked_dynamically_and_runs_with_the_libraries_of_
         lib = { crate-type = ["dylib"] }
         "#,
     );
-    app.write("answers/src/lib.rs", "pub fn status() -> u16 { 202 }");
+    app.write("answers/src/lib.rs", library(202));
     let (mut running, api) = Running::serving(&app, &["--watch"]);
     assert_eq!(get(&format!("{api}/x")).await.status, StatusCode::ACCEPTED);
     assert!(app.path().join("target/functionapp-local/libanswers.so").is_file());
 
-    app.write("answers/src/lib.rs", "pub fn status() -> u16 { 204 }");
+    app.write("answers/src/lib.rs", library(204));
     running.ready();
     assert_eq!(get(&format!("{api}/x")).await.status, StatusCode::NO_CONTENT);
     running.end_by("-INT");
@@ -107,7 +105,7 @@ async fn a_watched_app_goes_on_with_new_files_and_after_a_broken_one() {
     let first = get(&format!("{api}/who")).await.json()["process"].clone();
 
     // Another executable: the host goes on.
-    let handler = app.path().join("echo_handler");
+    let handler = app.path().join("handler");
     let built = std::fs::canonicalize(&handler).unwrap();
     let new = app.path().join("new");
     std::fs::copy(built, &new).unwrap();

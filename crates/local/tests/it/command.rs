@@ -7,9 +7,9 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions};
 
-use crate::http::get;
+use crate::hosted::get;
 use crate::support::{
-    Folder, all_paths, containers, cosmos_function, eventually, http_function, staged, until,
+    Folder, app, containers, cosmos_function, eventually, http_function, staged, until,
 };
 
 /// A running `cargo local` and its output on stdout.
@@ -88,10 +88,6 @@ pub(crate) fn finished(app: &Folder, arguments: &[&str]) -> (Option<i32>, String
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
-pub(crate) fn app() -> Folder {
-    staged(&all_paths())
-}
-
 pub(crate) fn is_running(process: &str) -> bool {
     Command::new("ps").args(["-o", "stat=", "-p", process]).output().is_ok_and(|output| {
         let state = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -101,18 +97,32 @@ pub(crate) fn is_running(process: &str) -> bool {
 
 pub(crate) const FREE_PORTS: [&str; 4] = ["--port", "0", "--cosmos-port", "0"];
 
-#[tokio::test]
-async fn the_host_of_local_settings_has_its_effect_and_other_sections_are_warned_of() {
-    let app = app();
+#[test]
+fn local_settings_name_the_port_and_sections_without_effect_and_missing_settings_are_warned_of() {
+    let app = staged(&[("Copies", cosmos_function())]);
+    app.write("infra/containers.json", containers(&[("posts", "/postId"), ("leases", "/id")]));
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let host = json!({ "LocalHttpPort": free.port().to_string(), "CORSCredentials": true });
-    let file = json!({ "Values": {}, "Host": host, "ConnectionStrings": {} });
+    let mut values = json!({ "CosmosDatabase": "test" });
+    let file = json!({ "Values": values, "Host": host, "ConnectionStrings": {} });
     app.write("local.settings.json", file);
     let mut running = Running::start(&app, &["--cosmos-port", "0"]);
     assert_eq!(running.ready()["api"], format!("http://{free}/api"));
-    running.complains_of("local.settings.json: ConnectionStrings has no effect");
-    running.complains_of("local.settings.json: Host.CORSCredentials has no effect");
-    running.end_by("-TERM");
+    let (_, stderr) = running.ended_by("-TERM");
+    for warning in [
+        "local.settings.json: ConnectionStrings has no effect",
+        "local.settings.json: Host.CORSCredentials has no effect",
+        "AzureWebJobsStorage is missing",
+        "FUNCTIONS_WORKER_RUNTIME must be",
+    ] {
+        assert!(stderr.contains(warning), "{warning}: {stderr}");
+    }
+    values["AzureWebJobsStorage"] = "UseDevelopmentStorage=true".into();
+    values["FUNCTIONS_WORKER_RUNTIME"] = "custom".into();
+    app.write("local.settings.json", json!({ "Values": values }));
+    let (running, _) = Running::serving(&app, &[]);
+    let (_, stderr) = running.ended_by("-TERM");
+    assert!(!stderr.contains("local.settings.json"), "{stderr}");
 }
 
 #[tokio::test]
@@ -161,11 +171,11 @@ async fn the_start_names_the_functions_by_domain_and_three_addresses() {
             "/api/rooms/{roomId}": { "get": get("GetRoom"), "put": get("PutRoom") },
         },
     });
-    let values = json!({ "ECHO_OPENAPI": document.to_string() });
+    let values = json!({ "TEST_OPENAPI": document.to_string() });
     app.write("local.settings.json", json!({ "Values": values }));
     let (running, api) = Running::serving(&app, &[]);
-    let page = crate::http::get(api.trim_end_matches("api")).await.text();
-    assert!(page.contains("<th scope=\"row\">ListRooms<td>GET <a href=\"/api/rooms\">"), "{page}");
+    let page = crate::hosted::get(api.trim_end_matches("api")).await.text();
+    assert!(page.contains("\nListRooms: [GET] /api/rooms\n"), "{page}");
     let (_, stderr) = running.ended_by("-INT");
     assert!(stderr.contains("  rooms  3 over HTTP: /api/rooms\n"), "{stderr}");
     assert!(!stderr.contains("PutRoom"), "each function is for -v: {stderr}");
@@ -175,10 +185,6 @@ async fn the_start_names_the_functions_by_domain_and_three_addresses() {
     let root = api.trim_end_matches("/api");
     let wanted = [format!("{root}/"), format!("{api}/rooms"), format!("{api}/openapi.json")];
     assert_eq!(addresses, wanted);
-
-    let (running, _) = Running::serving(&app, &["-v"]);
-    let (_, stderr) = running.ended_by("-INT");
-    assert!(stderr.contains("PutRoom: [PUT] http://"), "{stderr}");
 }
 
 #[cfg(target_os = "linux")]
@@ -203,27 +209,6 @@ async fn the_browser_opens_the_page_when_the_app_is_ready() {
     running.end_by("-INT");
 }
 
-#[tokio::test]
-async fn cosmos_only_makes_the_containers_of_an_account_and_ends() {
-    let endpoint = CosmosEndpoint::new(EndpointOptions::default()).unwrap();
-    let server = endpoint.serve(0).await.unwrap();
-    let connection = server.connection_string();
-    let app = app();
-    app.write("infra/containers.json", containers(&[("posts", "/postId")]));
-    let client = tributary_local::host::connect(&connection).await.unwrap();
-    let container = async || {
-        client.database_client("tributary").container_client("posts", None).await.map(|_| ())
-    };
-    container().await.unwrap_err();
-    // Twice, since a repetition must change nothing.
-    for _ in 0..2 {
-        let mut command = command(&app, &["--cosmos-only", "--cosmos", &connection]);
-        let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        container().await.unwrap();
-    }
-}
-
 #[test]
 fn a_failed_start_is_one_clear_sentence() {
     let app = app();
@@ -235,7 +220,7 @@ fn a_failed_start_is_one_clear_sentence() {
     let app = self::app();
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
-    app.write("local.settings.json", json!({ "Values": { "ECHO_EXIT": "7" } }));
+    app.write("local.settings.json", json!({ "Values": { "TEST_EXIT": "7" } }));
     let in_use = format!("{port} of 127.0.0.1 is in use");
     let cosmos_in_use = format!("port {port} on 127.0.0.1 is in use");
     for (code, arguments, sentence) in [
@@ -258,23 +243,26 @@ fn a_failed_start_is_one_clear_sentence() {
 
 // Reading the command's stdout blocks a thread, and the endpoint needs one.
 #[tokio::test(flavor = "multi_thread")]
-async fn another_endpoint_can_be_used() {
-    let store = crate::support::Store::new(1).await;
-    let server = store.endpoint.serve(0).await.unwrap();
-    let app = staged(&[
-        ("Copies", cosmos_function()),
-        ("Recorded", http_function("api/recorded", &[], "anonymous")),
-    ]);
-    app.write("local.settings.json", json!({ "Values": { "CosmosDatabase": "test" } }));
-    store.put("p1", json!({})).await;
+async fn another_endpoint_gets_the_containers_and_is_used() {
+    let endpoint = CosmosEndpoint::new(EndpointOptions::default()).unwrap();
+    let server = endpoint.serve(0).await.unwrap();
     let connection = server.connection_string();
+    let app = staged(&[("Copies", cosmos_function())]);
+    let names = [("posts", "/postId"), ("leases", "/id")];
+    app.write("infra/containers.json", containers(&names));
+    app.write("local.settings.json", json!({ "Values": { "CosmosDatabase": "test" } }));
+    // Twice, since a repetition must change nothing.
+    for _ in 0..2 {
+        let (code, _, stderr) = finished(&app, &["--cosmos-only", "--cosmos", &connection]);
+        assert_eq!(code, Some(0), "{stderr}");
+    }
+    let client = tributary_local::host::connect(&connection).await.unwrap();
+    let posts = client.database_client("test").container_client("posts", None).await.unwrap();
+    posts.upsert_item("p1", "p1", json!({ "id": "p1", "postId": "p1" }), None).await.unwrap();
     let mut running =
         Running::start(&app, &["--port", "0", "--cosmos", &connection, "--feed-poll-ms", "5"]);
-    let ready = running.ready();
-    assert_eq!(ready["cosmos"], server.url());
-    let recorded = format!("{}/recorded", ready["api"].as_str().unwrap());
-    let is_delivered = async || get(&recorded).await.text().contains("Copies");
-    until("the change is delivered", is_delivered).await;
+    assert_eq!(running.ready()["cosmos"], server.url());
+    until("the change is delivered", async || !app.deliveries().is_empty()).await;
     running.end_by("-TERM");
     server.stop().await;
 
@@ -284,22 +272,6 @@ async fn another_endpoint_can_be_used() {
     assert!(!stderr.contains("c2VjcmV0"), "a key must not be printed");
 }
 
-#[test]
-fn missing_settings_of_core_tools_are_warned_of() {
-    let app = staged(&[("Copies", cosmos_function())]);
-    let mut values = json!({ "CosmosDatabase": "test", "ECHO_EXIT": "7" });
-    app.write("local.settings.json", json!({ "Values": values }));
-    let (_, _, stderr) = finished(&app, &FREE_PORTS);
-    assert!(stderr.contains("AzureWebJobsStorage is missing"), "{stderr}");
-    assert!(stderr.contains("FUNCTIONS_WORKER_RUNTIME must be"), "{stderr}");
-
-    values["AzureWebJobsStorage"] = "UseDevelopmentStorage=true".into();
-    values["FUNCTIONS_WORKER_RUNTIME"] = "custom".into();
-    app.write("local.settings.json", json!({ "Values": values }));
-    let (_, _, stderr) = finished(&app, &FREE_PORTS);
-    assert!(!stderr.contains("local.settings.json"), "{stderr}");
-}
-
 #[tokio::test]
 async fn functions_requests_keys_mismatches_and_faults_are_printed() {
     let app = staged(&[
@@ -307,7 +279,7 @@ async fn functions_requests_keys_mismatches_and_faults_are_printed() {
         ("Rest", http_function("api/{*path}", &[], "anonymous")),
         ("Left", http_function("api/left", &[], "anonymous")),
     ]);
-    let values = json!({ "Values": { "ECHO_FUNCTIONS": "Change,Fresh,Rest" } });
+    let values = json!({ "Values": { "TEST_FUNCTIONS": "Change,Fresh,Rest" } });
     app.write("local.settings.json", values);
     let options = ["--enable-auth", "--chaos", "throttle=0.5,split=1", "--seed", "7"];
     let (running, api) = Running::serving(&app, &options);
@@ -319,8 +291,8 @@ async fn functions_requests_keys_mismatches_and_faults_are_printed() {
         &format!("\tRest: {api}/{{*path}}"),
         "\tFunction key: ",
         "GET /api/other → 418 in ",
-        "handler | echo handler starts",
-        "handler ! a warning from the echo handler",
+        "handler | the handler starts",
+        "handler ! a warning from the handler",
         "Fresh has no folder: the handler serves it, and the host never calls it. Add \
          functions/Fresh/function.json",
         "Left has a folder, and the handler does not serve it",

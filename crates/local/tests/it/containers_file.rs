@@ -1,11 +1,11 @@
+//! `infra/containers.json`: what it may say, and the containers that are made of it.
+
 use azure_data_cosmos::models::ContainerProperties;
 use serde_json::{Value, json};
-use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, provision};
-
-use crate::world::{CONTAINERS, DATABASE, World, comment, options};
+use tributary_local::cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions};
 
 #[test]
-fn a_misspelt_key_or_a_wrong_value_is_an_error_that_names_container_and_key() {
+fn a_misspelt_key_is_an_error_that_names_container_and_key() {
     let refused = [
         ("/defaultTTL", json!(-1), "defaultTTL"),
         ("/partitionKey/Version", json!(2), "Version"),
@@ -14,13 +14,7 @@ fn a_misspelt_key_or_a_wrong_value_is_an_error_that_names_container_and_key() {
         ("/indexingPolicy/compositeIndexes/0/0/ordre", json!("ascending"), "ordre"),
         ("/conflictResolutionPolicy", json!({ "mode": "x" }), "conflictResolutionPolicy"),
         ("/partitionKey/version", json!(1), "partitionKey.version"),
-        ("/partitionKey/paths", json!(["/a", "/b"]), "partitionKey.paths"),
-        ("/partitionKey/paths", json!(["postId"]), "postId"),
-        ("/partitionKey/kind", json!("Range"), "kind"),
-        ("/id", json!("po/sts"), "`id`"),
-        ("/defaultTtl", json!(0), "defaultTtl"),
         ("/defaultTtl", Value::Null, "defaultTtl"),
-        ("/indexingPolicy/indexingMode", json!("lazy"), "lazy"),
     ];
     let error = |container: &Value| {
         let parsed = ContainersFile::parse(&json!({ "containers": [container] }).to_string());
@@ -68,16 +62,21 @@ fn container() -> Value {
 }
 
 #[tokio::test]
-async fn a_second_provisioning_keeps_the_items() {
-    let containers = ContainersFile::parse(CONTAINERS).unwrap();
-    let (world, posts) = World::with_posts(options()).await;
-    posts.create_item("p1", "c1", comment("c1"), None).await.unwrap();
+async fn a_second_provisioning_keeps_what_is_there_and_refuses_another_partition_key() {
+    let text = include_str!("../../../../infra/containers.json");
+    let containers = ContainersFile::parse(text).unwrap();
+    let endpoint = CosmosEndpoint::new(EndpointOptions::default()).unwrap();
+    endpoint.provision("d", &containers).await.unwrap();
+    let client = endpoint.client().await.unwrap();
+    let database = client.database_client("d");
+    let posts = database.container_client("posts", None).await.unwrap();
+    posts.create_item("p1", "p1", json!({ "id": "p1", "postId": "p1" }), None).await.unwrap();
 
-    provision(&world.client, DATABASE, &containers).await.unwrap();
+    endpoint.provision("d", &containers).await.unwrap();
 
-    posts.read_item("p1", "c1", None).await.unwrap();
+    posts.read_item("p1", "p1", None).await.unwrap();
     for expected in containers.containers() {
-        let container = world.container(&expected.id).await;
+        let container = database.container_client(expected.id.to_string(), None).await.unwrap();
         let found = container.read(None).await.unwrap().into_model().unwrap();
         // The service adds an excluded path, that of the ETags.
         let paths = |container: &ContainerProperties| {
@@ -87,20 +86,15 @@ async fn a_second_provisioning_keeps_the_items() {
         assert_eq!(paths(&found), paths(expected));
         assert_eq!(found.default_ttl, expected.default_ttl);
     }
-}
-
-#[tokio::test]
-async fn an_existing_container_with_another_partition_key_is_an_error() {
-    let other = r#"{ "containers": [{ "id": "posts",
-        "partitionKey": { "paths": ["/blogId"], "kind": "Hash", "version": 2 } }] }"#;
-    let other = ContainersFile::parse(other).unwrap();
-    let world = World::new(options()).await;
-    let error = provision(&world.client, DATABASE, &other).await.unwrap_err();
-    let text = error.to_string();
-    assert!(
-        text.contains("'posts'") && text.contains("/postId") && text.contains("/blogId"),
-        "{text}"
-    );
+    let refused = async |id: &str, path: &str| {
+        let file = crate::support::containers(&[(id, path)]).to_string();
+        let file = ContainersFile::parse(&file).unwrap();
+        endpoint.provision("d", &file).await.unwrap_err().to_string()
+    };
+    let text = refused("posts", "/blogId").await;
+    assert!(["'posts'", "/postId", "/blogId"].iter().all(|part| text.contains(part)), "{text}");
+    // The store checks the values.
+    assert_eq!(refused("others", "blogId").await, "the container 'others' cannot be made");
 }
 
 #[test]

@@ -19,9 +19,9 @@ impl App {
     fn start() -> Self {
         let folder = staged(&[
             ("Copies", cosmos_function()),
-            ("Recorded", http_function("api/recorded", &["get"], "anonymous")),
-            ("Control", http_function("api/control", &["post"], "anonymous")),
             ("Echo", http_function("api/{*path}", &["put"], "anonymous")),
+            // The stand-in finds the document behind the route of a function.
+            ("Doc", http_function("api/openapi.json", &["get"], "anonymous")),
         ]);
         let containers = containers(&[("posts", "/postId"), ("leases", "/id")]);
         folder.write("infra/containers.json", containers);
@@ -31,10 +31,8 @@ impl App {
                 "schema": { "type": "object", "properties": { "seats": { "example": 7 } } },
             } } } },
         } } });
-        let values = json!({ "CosmosDatabase": "test", "ECHO_OPENAPI": document.to_string() });
+        let values = json!({ "CosmosDatabase": "test", "TEST_OPENAPI": document.to_string() });
         folder.write("local.settings.json", json!({ "Values": values }));
-        // The stand-in finds the document behind the route of a function.
-        folder.write("Doc/function.json", http_function("api/openapi.json", &["get"], "anonymous"));
         let (running, api) = Running::serving(&folder, &[]);
         let port = api.trim_end_matches("/api").rsplit(':').next().unwrap().to_owned();
         Self { folder, running, port }
@@ -74,37 +72,39 @@ fn tail(arguments: &[&str]) -> Child {
 #[test]
 fn an_http_function_gets_the_example_of_the_document_or_a_file() {
     let app = App::start();
-    let shown = app.invoke(&["Echo", "--dry-run"]);
-    let wanted = "PUT /api/rooms/r%201\ncontent-type: application/json\n\n{\n  \"seats\": 7\n}\n";
-    assert_eq!(text(&shown.stdout), wanted, "{}", text(&shown.stderr));
-
-    let control = app.file("control.json", &json!({ "reply": "ok", "times": 0 }));
-    let done = app.invoke(&["control", "--body", &control]);
-    ends(&done, 0, "→ 204 No Content in ");
-    // The echo answers 418.
     let refused = app.invoke(&["Echo", "--example"]);
     ends(&refused, 1, "→ 418 I'm a teapot in ");
     ends(&refused, 1, "error: Echo answered 418");
-    let echoed: Value = serde_json::from_slice(&refused.stdout).unwrap();
-    assert!(echoed.to_string().contains("/api/rooms/r%201"), "{echoed}");
+    assert!(text(&refused.stdout).starts_with("{\n  \"process\""));
+    app.folder.answers(&json!({ "status": 204 }));
+    let body = app.file("body.json", &json!({ "seats": 8 }));
+    ends(&app.invoke(&["echo", "--body", &body]), 0, "→ 204 No Content in ");
+    let deliveries = app.folder.deliveries();
+    assert!(deliveries.iter().all(|delivery| delivery.line == "PUT /api/rooms/r%201"));
+    let bodies: Vec<_> = deliveries.iter().map(|delivery| &*delivery.body).collect();
+    assert_eq!(bodies, ["{\n  \"seats\": 7\n}", "{\"seats\":8}"]);
+    assert_eq!(deliveries[0].header("content-type"), "application/json");
     app.running.end_by("-INT");
+
+    let ended = app.port;
+    for command in [&["invoke", "Copies"][..], &["tail"]] {
+        let output = local(&[command, &["--port", &ended]].concat()).output().unwrap();
+        ends(&output, 1, "start one with `cargo local`");
+    }
 }
 
 #[test]
 fn a_trigger_gets_documents_and_a_failure_is_the_exit_code() {
     let app = App::start();
-    let none = app.invoke(&["Copies"]);
-    ends(&none, 1, "no batch since the start");
+    ends(&app.invoke(&["Copies"]), 1, "no batch since the start");
+    ends(&app.invoke(&["Copy"]), 1, "no function Copy. The app has Copies, Doc");
 
     let documents = app.file("documents.json", &json!([{ "id": "p1" }, { "id": "p2" }]));
     let mut followed = tail(&["--port", &app.port, "--function", "copies"]);
     let done = app.invoke(&["Copies", "--documents", &documents]);
     ends(&done, 0, "Copies: 2 documents succeeded in ");
-    let recorded = app.invoke(&["Recorded"]);
-    assert!(text(&recorded.stdout).contains("p2"), "{}", text(&recorded.stdout));
-
-    let control = app.file("control.json", &json!({ "reply": "fail", "times": 1 }));
-    app.invoke(&["Control", "--body", &control]);
+    assert!(app.folder.deliveries()[0].body.contains("p2"));
+    app.folder.answers(&json!({ "status": 500 }));
     let failed = app.invoke(&["Copies", "--documents", &documents]);
     ends(&failed, 1, "error: Copies failed after ");
 
@@ -117,18 +117,4 @@ fn a_trigger_gets_documents_and_a_failure_is_the_exit_code() {
     let mut end = String::new();
     followed.stderr.unwrap().read_to_string(&mut end).unwrap();
     assert!(end.contains("The app has ended"), "{end}");
-}
-
-#[test]
-fn without_an_app_or_a_function_the_error_says_what_to_do() {
-    let unused =
-        std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-    for command in [&["invoke", "Copies"][..], &["tail"]] {
-        let output = local(&[command, &["--port", &unused.to_string()]].concat()).output().unwrap();
-        ends(&output, 1, "start one with `cargo local`");
-    }
-    let app = App::start();
-    let unknown = app.invoke(&["Copy"]);
-    ends(&unknown, 1, "no function Copy. The app has Control, Copies");
-    app.running.end_by("-INT");
 }

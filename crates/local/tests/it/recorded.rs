@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tributary_local::host::wire::{page, read_answer};
-use tributary_local::host::{Console, FunctionApp, Host, HostOptions, InvocationFailure};
+use tributary_local::host::{HostOptions, InvocationFailure};
 
-use crate::http::{invoked, post};
+use crate::hosted::{Delivery, Hosted, post};
 use crate::support::{
-    Store, cosmos_function, function_of, host_json, http_function, settings_with, staged,
+    Store, cosmos_function, function_of, host_json, settings_with, staged, timer_function,
 };
 
 fn recorded(file: &str) -> Value {
@@ -74,48 +74,34 @@ fn every_item_gets_the_text_that_the_real_trigger_gave_it() {
 }
 
 /// Starts a host with the functions of the record and triggers the invocations of the record.
-async fn invocations() -> Vec<Value> {
+async fn invocations() -> Vec<Delivery> {
     let store = Store::new(1).await;
     let server = store.endpoint.serve(0).await.unwrap();
     let settings = settings_with("CosmosConnection", &server.connection_string());
-    let tick = json!({ "bindings": [{ "type": "timerTrigger", "direction": "in", "name": "timer",
-        "schedule": "0 */5 * * * *", "runOnStartup": true, "useMonitor": true }] });
-    let folder = staged(&[
-        ("Feed", cosmos_function()),
-        ("Tick", tick),
-        ("Control", http_function("api/control", &["post"], "anonymous")),
-        ("Recorded", http_function("api/recorded", &["get"], "anonymous")),
-    ]);
-    let app = FunctionApp::load(folder.path(), &settings).unwrap();
-    let options = HostOptions {
-        retry_scale: 0.0,
-        poll_delay: Some(Duration::from_millis(10)),
-        console: Console::kept(),
-        ..HostOptions::new(folder.path())
-    };
-    let host = Host::start(app, &settings, options).await.unwrap();
-    invoked(&host, 1).await;
-    let control = json!({ "reply": "fail", "times": 3 });
-    post(&format!("{}/api/control", host.url()), &control).await;
+    let mut tick = timer_function("0 */5 * * * *");
+    tick["bindings"][0]["runOnStartup"] = true.into();
+    let folder = staged(&[("Feed", cosmos_function()), ("Tick", tick)]);
+    let poll_delay = Some(Duration::from_millis(10));
+    let quick = |options| HostOptions { retry_scale: 0.0, poll_delay, ..options };
+    let hosted = Hosted::of(folder, &settings, quick).await;
+    let mut sent = hosted.invoked(1).await;
+    hosted.folder.answers(&json!({ "status": 500, "times": 3 }));
     let item = json!({ "type": "t", "a": "c6040cce-976e-4b16-b382-f19fc3e98081", "b": "true",
         "c": "null", "d": "1e5", "e": "NaN" });
     store.put("t-guid", item).await;
-    invoked(&host, 5).await;
-    post(&format!("{}/admin/functions/Tick", host.url()), &json!({ "input": "" })).await;
-    let sent = invoked(&host, 6).await;
-    let feed = format!("{}/admin/functions/Feed", host.url());
-    assert_eq!(post(&feed, &json!({ "input": "[" })).await.status, 400);
-    host.stop().await;
-    server.stop().await;
+    sent.extend(hosted.invoked(4).await);
+    post(&hosted.url("/admin/functions/Tick"), &json!({ "input": "" })).await;
+    sent.extend(hosted.invoked(1).await);
+    let bad = post(&hosted.url("/admin/functions/Feed"), &json!({ "input": "[" })).await;
+    assert_eq!(bad.status, 400);
+    hosted.host.stop().await;
     sent
 }
 
-/// Returns the headers as a map; the port, the ids and the lengths differ each time.
-fn headers(recorded: &Value) -> BTreeMap<String, String> {
-    let lines = recorded["headers"].as_array().unwrap().iter();
-    let lines = lines.map(|line| line.as_str().unwrap().split_once(": ").unwrap());
-    let header = |(name, value): (&str, &str)| (name.to_lowercase(), value.to_owned());
-    lines.map(header).collect()
+/// Returns headers by their names in lower case.
+fn by_name<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
+    let lines = lines.map(|line| line.split_once(": ").unwrap());
+    lines.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect()
 }
 
 /// Replaces values that differ with every invocation by their kind.
@@ -174,19 +160,26 @@ async fn every_invocation_has_the_headers_and_the_body_that_the_real_host_sent()
     let recorded = recorded["invocations"].as_array().unwrap();
     let sent = invocations().await;
     assert_eq!(sent.len(), recorded.len());
+    let id = |delivery: &Delivery| delivery.header("x-azure-functions-invocationid").to_owned();
+    let mut data = Vec::new();
     for (sent, recorded) in sent.iter().zip(recorded) {
         let what = text(recorded, "request");
-        assert_eq!(format!("POST /{}", text(sent, "function")), what);
-        let mut expected = headers(recorded);
+        assert_eq!(sent.line, what);
+        let headers = by_name(sent.headers.iter().map(String::as_str));
+        let mut expected = by_name(
+            recorded["headers"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()),
+        );
+        // The port, the ids and the lengths differ each time.
         for name in ["host", "x-azure-functions-invocationid", "content-length"] {
-            let value = sent["headers"][name].as_str().unwrap_or_default();
-            assert!(!value.is_empty(), "{what} has no {name}");
-            expected.insert(name.to_owned(), value.to_owned());
+            expected.insert(name.to_owned(), headers[name].clone());
         }
-        assert_eq!(sent["headers"], json!(expected), "{what}");
+        assert_eq!(headers, expected, "{what}");
 
         let mut expected: Value = serde_json::from_str(text(recorded, "body")).unwrap();
-        let mut body = sent["body"].clone();
+        let mut body: Value = serde_json::from_str(&sent.body).unwrap();
+        let exception = &body["Metadata"]["RetryContext"]["Exception"];
+        assert!(exception.is_null() || exception["InstanceId"] == id(sent));
+        data.push(body["Data"].clone());
         let document = take_document(&mut body);
         let expected_document = take_document(&mut expected);
         let shape = |document: Option<Value>| -> Option<BTreeSet<String>> {
@@ -195,21 +188,15 @@ async fn every_invocation_has_the_headers_and_the_body_that_the_real_host_sent()
         assert_eq!(shape(document), shape(expected_document), "{what}");
         cut_like(&mut body, &expected);
         assert_eq!(masked(&body), masked(&expected), "{what}");
-        let exception = &sent["body"]["Metadata"]["RetryContext"]["Exception"];
-        assert!(exception.is_null() || exception["InstanceId"] == sent["id"]);
     }
     // A retry has the id and the batch of the first attempt, and an exception of several KB.
-    let feed: Vec<_> = sent.iter().filter(|invocation| invocation["function"] == "Feed").collect();
-    let data = |invocation: &Value| invocation["body"]["Data"].clone();
-    assert!(
-        feed.iter()
-            .all(|invocation| (&invocation["id"], data(invocation))
-                == (&feed[0]["id"], data(feed[0])))
-    );
-    let length = |headers: &Value| headers["content-length"].as_str().unwrap().parse::<f64>();
-    let growth = length(&feed[1]["headers"]).unwrap() - length(&feed[0]["headers"]).unwrap();
-    let [first, second] = [1, 2].map(|n| recorded[n]["body_length"].as_f64().unwrap());
-    assert!((growth / (second - first) - 1.0).abs() < 0.1, "{growth} and {}", second - first);
+    for retry in 2..=4 {
+        assert_eq!((id(&sent[retry]), &data[retry]), (id(&sent[1]), &data[1]));
+    }
+    let length = |n: usize| sent[n].header("content-length").parse::<f64>().unwrap();
+    let of_record = |n: usize| recorded[n]["body_length"].as_f64().unwrap();
+    let growth = (length(2) - length(1)) / (of_record(2) - of_record(1));
+    assert!((growth - 1.0).abs() < 0.1, "{growth}");
 }
 
 #[test]

@@ -11,8 +11,8 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 use tributary_local::host::{HostOptions, Keys};
 
+use crate::hosted::{Delivery, Hosted, read, unchunked};
 use crate::recorded_http::{functions, known_to_differ};
-use crate::recorder::{Delivery, Recorder, read, unchunked};
 use crate::support::until;
 
 const CONTINUE: &str = "HTTP/1.1 100 Continue";
@@ -67,10 +67,9 @@ fn text_of(delivery: &Delivery, recorded: &Delivery, begin_s: f64) -> String {
 async fn difference(case: &Value) -> Option<(String, [Vec<String>; 2])> {
     let (name, steps) = (case["name"].as_str().unwrap(), &case["steps"]);
     let keys = Some(Keys::generate());
-    let recorder =
-        Recorder::start_with(&functions(), |options| HostOptions { keys, ..options }).await;
-    recorder.answers(case.get("handler_rule").unwrap_or(&Value::Object(<_>::default())));
-    let mut stream = TcpStream::connect(recorder.address()).await.unwrap();
+    let hosted = Hosted::with(&functions(), |options| HostOptions { keys, ..options }).await;
+    hosted.folder.answers(case.get("handler_rule").unwrap_or(&Value::Object(<_>::default())));
+    let mut stream = TcpStream::connect(hosted.address()).await.unwrap();
     let begin = Instant::now();
     let begin_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
     let (mut reader, mut writer) = stream.split();
@@ -94,9 +93,7 @@ async fn difference(case: &Value) -> Option<(String, [Vec<String>; 2])> {
         happened.push(format!("{begun} after {got_after_s} s"));
         let headers = case["answer"]["headers"].to_string();
         if !begun {
-            let mut got = answer.headers;
-            got.retain(|line| !line.starts_with("date: "));
-            happened.extend([answer.line, Value::from(got).to_string()]);
+            happened.extend([answer.line, Value::from(answer.headers).to_string()]);
             recorded.extend([line.unwrap().to_owned(), headers.clone()]);
         }
         match body {
@@ -119,13 +116,13 @@ async fn difference(case: &Value) -> Option<(String, [Vec<String>; 2])> {
     let expected: Vec<Delivery> = serde_json::from_value(case["handler"].clone()).unwrap();
     let mut seen = Vec::new();
     until("the handler has seen all", async || {
-        seen.extend(recorder.deliveries());
+        seen.extend(hosted.folder.deliveries());
         seen.len() >= expected.len()
     })
     .await;
     sleep(Duration::from_millis(200)).await;
-    seen.extend(recorder.deliveries());
-    recorder.host.stop().await;
+    seen.extend(hosted.folder.deliveries());
+    hosted.host.stop().await;
     let nothing = Delivery::default();
     recorded.extend(expected.iter().map(|recorded| text_of(recorded, recorded, 0.0)));
     let seen = seen.iter().enumerate();

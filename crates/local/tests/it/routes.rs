@@ -21,18 +21,8 @@ fn a_template_matches_as_in_asp_net_core() {
         ("api/{*path}", "/api", true),
         ("api/{*path}", "/apis/a", false),
         ("{**path}", "/", true),
-        ("n/{n:int}", "/n/-12", true),
-        ("n/{n:int}", "/n/12x", false),
-        ("n/{n:int}", "/n/2147483648", false),
-        ("n/{n:long}", "/n/2147483648", true),
-        ("n/{n:guid}", "/n/1b4e28ba-2fa1-11d2-883f-0016d3cca427", true),
-        ("n/{n:guid}", "/n/1b4e28ba", false),
-        ("n/{n:alpha}", "/n/abc", true),
-        ("n/{n:alpha}", "/n/ab1", false),
-        ("n/{n:length(3)}", "/n/abc", true),
-        ("n/{n:length(1,2)}", "/n/abc", false),
-        ("n/{n:alpha:maxlength(2)}", "/n/ab", true),
-        ("n/{n:bool}", "/n/TRUE", true),
+        ("{nothing:maxlength(0)?}", "/", true),
+        ("{nothing:maxlength(0)?}", "/a", false),
     ];
     for (template, path, expected) in cases {
         let matches = Template::parse(template).unwrap().matches(path);
@@ -42,9 +32,7 @@ fn a_template_matches_as_in_asp_net_core() {
 
 #[test]
 fn a_template_that_cannot_be_read_is_refused() {
-    for template in
-        ["/api", "~/api", "a/{*rest}/b", "a{b}", "{", "{}", "{a:money}", "{a=1}", "{a:length(x)}"]
-    {
+    for template in ["/api", "~/api", "a/{*rest}/b", "a{b}", "{", "{}", "{a:int}", "{a=1}"] {
         assert!(Template::parse(template).is_err(), "{template}");
     }
 }
