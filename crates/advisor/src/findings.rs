@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 
 use crate::{
-    checks::{self, FAR_REQUEST_UNITS, GB, MIN_WINDOW_WRITES, PARTITION_REQUEST_UNITS},
+    checks::{self, FAR_DAYS, FAR_REQUEST_UNITS, GB, MIN_WINDOW_WRITES, PARTITION_REQUEST_UNITS},
     counts::SampleCounts,
     estimates::{ContainerModel, estimate},
     report::{CandidateReport, Finding, Severity},
@@ -55,7 +55,7 @@ fn limits_are_far(report: &CandidateReport) -> bool {
     let growth = &report.growth;
     let busiest = growth.busiest_request_units_per_second;
     growth.items_per_day.is_some()
-        && growth.days_to_20_gb.is_none_or(|days| days > checks::FAR_DAYS)
+        && growth.days_to_20_gb.is_none_or(|days| days > FAR_DAYS)
         && busiest.is_some_and(|busiest| busiest < FAR_REQUEST_UNITS)
 }
 
