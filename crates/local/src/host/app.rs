@@ -30,8 +30,9 @@ pub struct FunctionApp {
 
 /// The values of `host.json` that this stand-in uses. Paths are relative to the app folder.
 #[derive(Debug, Clone)]
-pub(crate) struct HostJson {
-    pub(crate) executable: String,
+pub struct HostJson {
+    /// The handler's executable.
+    pub executable: String,
     pub(crate) working_directory: String,
     pub(crate) arguments: Vec<String>,
     route_prefix: String,
@@ -129,7 +130,8 @@ impl FunctionApp {
         &self.warnings
     }
 
-    pub(crate) fn host(&self) -> &HostJson {
+    /// Returns the values of `host.json`.
+    pub fn host(&self) -> &HostJson {
         &self.host
     }
 }

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::console::Console;
 use super::disturbance::Disturbance;
-use super::function::{CosmosTrigger, FeedStart, Function, FunctionTrigger};
+use super::function::{CosmosTrigger, Function, FunctionTrigger};
 use super::invoke::{Invoker, chain};
 use super::lease::{Lease, Leases};
 use super::newtonsoft;
@@ -315,10 +315,10 @@ pub(super) async fn pages(
         let token = sdk_continuation(&leases.rid, &epk_range(&lease.range), continuation);
         options = options.with_continuation_token(ContinuationToken::from_string(token));
     }
-    let start = match trigger.start {
-        FeedStart::Now => ChangeFeedStartFrom::Now,
-        FeedStart::Beginning => ChangeFeedStartFrom::Beginning,
-        FeedStart::Time(time) => ChangeFeedStartFrom::PointInTime(time),
+    let start = if trigger.from_beginning {
+        ChangeFeedStartFrom::Beginning
+    } else {
+        ChangeFeedStartFrom::Now
     };
     let scope = FeedScope::range(lease.range.clone());
     Ok(container.query_change_feed::<Value>(scope, start, Some(options)).await?)

@@ -6,7 +6,6 @@ use std::time::Duration;
 use http::Method;
 use serde_json::Value;
 use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use super::json::{ConfigError, Node, parse_time_span};
 use super::ncrontab::Schedule;
@@ -72,8 +71,8 @@ pub struct CosmosTrigger {
     pub(crate) feed_poll_delay: Duration,
     /// The pause between an owner's writes of a lease without a checkpoint.
     pub(crate) lease_renew_interval: Duration,
-    /// The start without leases.
-    pub start: FeedStart,
+    /// True if it starts, without leases, with the first change that exists, and false for the next one.
+    pub from_beginning: bool,
     pub(crate) parses_dates: bool,
     /// The last batch, as an example of one.
     pub(crate) last_batch: LastValue<Arc<[Value]>>,
@@ -81,17 +80,6 @@ pub struct CosmosTrigger {
 
 /// A value of this host that all clones share. It is kept in memory, not in storage as the real host does.
 pub(crate) type LastValue<T> = Arc<Mutex<Option<T>>>;
-
-/// The start of a trigger that has no leases yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FeedStart {
-    /// With the next change; the default.
-    Now,
-    /// With the first change that exists.
-    Beginning,
-    /// With the first change after this time.
-    Time(OffsetDateTime),
-}
 
 /// A `timerTrigger`.
 #[derive(Debug, Clone)]
@@ -286,6 +274,9 @@ fn read_cosmos(
     if trigger.string("leaseConnection")?.is_some_and(|name| name != connection) {
         return Err(trigger.error("leaseConnection", "must be that of the items in this stand-in"));
     }
+    if trigger.string("startFromTime")?.is_some() {
+        return Err(trigger.error("startFromTime", "has no effect in this stand-in: leave it out"));
+    }
     if trigger.string("changeFeedMode")?.is_some_and(|mode| mode != "LatestVersion") {
         return Err(trigger.error("changeFeedMode", "must be LatestVersion in this stand-in"));
     }
@@ -301,27 +292,12 @@ fn read_cosmos(
         max_items_per_invocation: positive(trigger, "maxItemsPerInvocation", 100)?,
         feed_poll_delay: millis("feedPollDelay", 5000)?,
         lease_renew_interval: millis("leaseRenewInterval", 17_000)?,
-        start: read_start(trigger)?,
+        from_beginning: trigger.is_true("startFromBeginning")?,
         parses_dates: true,
         last_batch: LastValue::default(),
         connection,
         database,
     })
-}
-
-fn read_start(trigger: &Node<'_>) -> Result<FeedStart, ConfigError> {
-    match (trigger.is_true("startFromBeginning")?, trigger.string("startFromTime")?) {
-        (true, Some(_)) => {
-            Err(trigger.error("startFromTime", "excludes startFromBeginning: keep one of them"))
-        }
-        (true, None) => Ok(FeedStart::Beginning),
-        (false, None) => Ok(FeedStart::Now),
-        (false, Some(text)) => {
-            let fault = "must be a time such as 2026-11-21T09:25:54Z";
-            let time = OffsetDateTime::parse(text, &Rfc3339);
-            time.map(FeedStart::Time).map_err(|_| trigger.error("startFromTime", fault))
-        }
-    }
 }
 
 fn read_timer(trigger: &Node<'_>) -> Result<TimerTrigger, ConfigError> {

@@ -49,14 +49,12 @@ mod worker;
 pub use async_trait::async_trait;
 
 pub(crate) use admin::{EndedInvocation, HostEvent, HostedFunction, ManualResult};
-pub use app::{BuiltApp, FunctionApp};
+pub use app::{BuiltApp, FunctionApp, HostJson};
 pub use console::Console;
 pub use feed::{FeedError, FeedOptions, FeedPump};
 pub use front::Keys;
 pub(crate) use function::AuthLevel;
-pub use function::{
-    CosmosTrigger, FeedStart, Function, FunctionTrigger, HttpTrigger, TimerTrigger,
-};
+pub use function::{CosmosTrigger, Function, FunctionTrigger, HttpTrigger, TimerTrigger};
 pub use invoke::{HttpInvoker, InvocationFailure, InvocationResult, Invoker, RouterInvoker};
 pub use json::ConfigError;
 pub use process::{HandlerError, HandlerOptions, HandlerProcess, HandlerWatch};

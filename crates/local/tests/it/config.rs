@@ -2,9 +2,7 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use tributary_local::host::{
-    ConfigError, CosmosTrigger, FeedStart, FunctionApp, FunctionTrigger, Settings,
-};
+use tributary_local::host::{ConfigError, CosmosTrigger, FunctionApp, FunctionTrigger, Settings};
 
 use crate::support::{Folder, cosmos_function, host_json, http_function, settings};
 
@@ -49,7 +47,7 @@ cosmos | connection | null | bindings[0].connection is missing: it is the settin
 cosmos | databaseName | "%Nowhere%" | bindings[0].databaseName names the setting Nowhere, which does not exist
 cosmos | maxItemsPerInvocation | 0 | bindings[0].maxItemsPerInvocation must be a positive integer
 cosmos | maxItemsPerInvocation | "9.5" | bindings[0].maxItemsPerInvocation must be an integer
-cosmos | startFromTime | "2026-01-01T00:00:00Z" | bindings[0].startFromTime excludes startFromBeginning: keep one of them
+cosmos | startFromTime | "2026-01-01T00:00:00Z" | bindings[0].startFromTime has no effect in this stand-in: leave it out
 cosmos | startFromBeginning | "yes" | bindings[0].startFromBeginning must be true or false
 cosmos | changeFeedMode | "AllVersionsAndDeletes" | bindings[0].changeFeedMode must be LatestVersion in this stand-in
 cosmos | name | null | bindings[0].name is missing: the data of an invocation come under it
@@ -179,7 +177,7 @@ fn settings_fill_in_expressions_and_override_host_json_and_disable_functions() {
     let app = load_files(&files, &settings).unwrap();
     let trigger = trigger(&app);
     assert_eq!(trigger.database, "blog");
-    assert_eq!(trigger.start, FeedStart::Beginning);
+    assert!(trigger.from_beginning);
     let names = app.functions().iter().map(|function| &*function.name);
     assert_eq!(names.collect::<Vec<_>>(), ["A", "D"]);
     assert!(app.route(&Method::GET, "/v1/d").is_some());
@@ -191,7 +189,6 @@ fn typed_fields_take_a_setting_and_read_a_number_or_a_boolean_in_quotes() {
     let mut function = cosmos_function();
     for (field, value) in [
         ("startFromBeginning", "%FromBeginning%"),
-        ("startFromTime", "%StartTime%"),
         ("feedPollDelay", "%Delay%"),
         ("leaseRenewInterval", "500"),
         ("/retry/maxRetryCount", "5"),
@@ -199,14 +196,12 @@ fn typed_fields_take_a_setting_and_read_a_number_or_a_boolean_in_quotes() {
         function = changed(function, field, json!(value));
     }
     let mut settings = settings();
-    let time = "2026-11-21T09:25:54Z";
-    for (name, value) in [("FromBeginning", "False"), ("StartTime", time), ("Delay", "")] {
+    for (name, value) in [("FromBeginning", "False"), ("Delay", "")] {
         settings.set(name, value);
     }
     let files = [("host.json", host_json()), ("functions/Some/function.json", function)];
     let app = load_files(&files, &settings).unwrap();
-    let expected = FeedStart::Time(time::macros::datetime!(2026-11-21 09:25:54 UTC));
-    assert_eq!(trigger(&app).start, expected);
+    assert!(!trigger(&app).from_beginning);
 }
 
 #[test]
