@@ -152,9 +152,7 @@ impl Display for Expr {
                 write!(f, "{{{}}}", joined(", ", all, property))
             }
             Self::Unary(operator, of) => write!(f, "({}{of})", operator.text()),
-            Self::Binary(operator, left, right) => {
-                write!(f, "({left} {} {right})", operator.text())
-            }
+            Self::Binary(operator, a, b) => write!(f, "({a} {} {b})", operator.text()),
             Self::Logical(operator, all) => {
                 let word = if *operator == Logical::And { " AND " } else { " OR " };
                 write!(f, "({})", joined(word, all, |f, part| part.fmt(f)))

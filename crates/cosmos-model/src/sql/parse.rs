@@ -1,6 +1,6 @@
 //! The parser: words and symbols first, then clauses and expressions.
 
-use std::str::FromStr;
+use std::{fmt::Write as _, str::FromStr};
 
 use serde_json::{Number, Value};
 use winnow::{
@@ -182,7 +182,7 @@ fn quoted(text: &mut &str) -> Parsed<String> {
                 escaped => json.extend(['\\', escaped]),
             },
             '"' => json.push_str("\\\""),
-            c if c < ' ' => json.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c if c < ' ' => write!(json, "\\u{:04x}", u32::from(c)).map_err(|_| EmptyError)?,
             c => json.push(c),
         }
     }

@@ -1,12 +1,7 @@
 //! Strategies as stories, and the agreement of an item's key with the keys that a filter visits.
 
-use std::collections::HashSet;
-
 use proptest::{prelude::*, sample::select};
 use serde_json::json;
-use time::{
-    Date, Duration, Month, OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339,
-};
 
 use super::*;
 use crate::partitioning::filter::Filter;
@@ -148,27 +143,6 @@ fn any_day() -> impl Strategy<Value = i64> {
     -40..40_i64
 }
 
-/// Returns a range of up to 400 days, often an empty one or one of a millisecond: most near the end of a year or a
-/// leap day.
-fn any_range() -> impl Strategy<Value = (OffsetDateTime, OffsetDateTime)> {
-    let near = |month| {
-        let days = -4 * 86_400_000..4 * 86_400_000_i64;
-        (1601..2400_i32, days).prop_map(move |(year, ms)| {
-            let first = Date::from_calendar_date(year, month, 1).unwrap();
-            first.midnight().assume_utc() + Duration::milliseconds(ms)
-        })
-    };
-    let anywhere = (0..4_102_444_800_000_i64)
-        .prop_map(|ms| OffsetDateTime::UNIX_EPOCH + Duration::milliseconds(ms));
-    let from = prop_oneof![near(Month::January), near(Month::March), anywhere];
-    let length = prop_oneof![0..2_i64, 0..10 * 86_400_000_i64, 0..400 * 86_400_000_i64];
-    (from, length).prop_map(|(from, ms)| (from, from + Duration::milliseconds(ms)))
-}
-
-fn text(at: OffsetDateTime) -> String {
-    at.format(&Rfc3339).unwrap()
-}
-
 fn date(day: i64) -> String {
     let at = time::macros::utc_datetime!(2027-01-01 0:00) + time::Duration::days(day);
     format!("{}T00:00:00.000Z", at.date())
@@ -212,36 +186,6 @@ proptest! {
                 prop_assert!(visits, "{strategy} visits {visit:?}, not {key}");
             }
         }
-    }
-
-    /// Each matching item is in a partition that is visited, and each of these holds a matching item.
-    #[test]
-    fn a_range_visits_exactly_the_partitions_that_hold_matching_items(
-        (from, to) in any_range(),
-        granularity in select(&Granularity::ALL),
-        devices in prop::collection::hash_set(any::<String>(), 0..4),
-        n_buckets in 1..3_u32,
-        (hours, minutes) in select(&[(0, 0), (5, 45), (-9, -30)]),
-    ) {
-        let mut moments = vec![from, to - Duration::MILLISECOND];
-        for period in granularity.periods(from..to) {
-            moments.extend([period.start(), period.end() - Duration::MILLISECOND]);
-        }
-        let notation = format!("/device+/at by {granularity}+/n in {n_buckets} buckets");
-        let strategy = strategy(&notation);
-        let mut held = HashSet::new();
-        for at in moments.into_iter().filter(|at| (from..to).contains(at)) {
-            // Items write a moment in any offset.
-            let at = text(at.to_offset(UtcOffset::from_hms(hours, minutes, 0).unwrap()));
-            for (device, n) in devices.iter().flat_map(|device| (0..10).map(move |n| (device, n))) {
-                held.insert(strategy.key(&json!({"device": device, "at": at, "n": n})).unwrap());
-            }
-        }
-        let time = json!({"from": text(from), "to": text(to)});
-        let visit = strategy.visit(&filter(json!({"/device": devices, "/at": time})));
-        let FilterVisit::Partitions(visited) = visit else { panic!("nothing is open: {visit:?}") };
-        prop_assert_eq!(visited.len(), visited.iter().collect::<HashSet<_>>().len(), "each once");
-        prop_assert_eq!(visited.into_iter().collect::<HashSet<_>>(), held);
     }
 
     #[test]
