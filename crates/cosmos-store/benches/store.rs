@@ -104,7 +104,6 @@ struct Answer {
     status: u16,
 }
 
-/// A connection to a container.
 struct Connection<'a> {
     stream: BufReader<TcpStream>,
     store: &'a Store,
@@ -221,7 +220,6 @@ fn item(number: usize) -> Value {
     })
 }
 
-/// Creates a container and returns its path.
 fn container(store: &Store, id: &str, definition: Value) -> anyhow::Result<String> {
     let mut account = Connection::open(store, "")?;
     // Another container may have created it.

@@ -5,12 +5,12 @@ use std::{
     path::PathBuf,
 };
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use clap::{Args, Subcommand};
 use cosmos_store::{
     engine::Engine,
-    http::{Options, Service, WELL_KNOWN_KEY, authorization},
+    http::{Options, Server, Service, WELL_KNOWN_KEY, authorization},
 };
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use http::{Request, Response};
@@ -36,15 +36,9 @@ pub(crate) enum Command {
         text: String,
     },
     /// Prints all items, one on each line.
-    Export {
-        #[command(flatten)]
-        container: ContainerArguments,
-    },
+    Export(ContainerArguments),
     /// Writes the items of the standard input, one on each line; those that exist are replaced.
-    Import {
-        #[command(flatten)]
-        container: ContainerArguments,
-    },
+    Import(ContainerArguments),
 }
 
 #[derive(Args, Debug)]
@@ -58,152 +52,127 @@ pub(crate) struct ContainerArguments {
     /// The address of a running store.
     #[arg(long, default_value = "http://127.0.0.1:8081")]
     url: String,
-    /// The account key of a running store.
-    #[arg(long, default_value = WELL_KNOWN_KEY)]
-    key: String,
     /// The folder of a store that is not running.
-    #[arg(long, conflicts_with_all = ["url", "key"])]
+    #[arg(long, conflicts_with = "url")]
     data: Option<PathBuf>,
 }
 
-/// What answers the requests of a command.
-enum Store {
-    Here(Service),
-    There { client: Box<Client<HttpConnector, Full<Bytes>>>, url: String, key: String },
+/// The items of a container, of a store that runs or that this command runs.
+struct Items {
+    client: Client<HttpConnector, Full<Bytes>>,
+    url: String,
+    path: String,
+    _own: Option<Server>,
 }
 
-impl Store {
-    fn new(arguments: &ContainerArguments) -> anyhow::Result<Self> {
-        let Some(folder) = &arguments.data else {
-            let client = Box::new(Client::builder(TokioExecutor::new()).build_http());
-            let url = arguments.url.trim_end_matches('/').to_owned();
-            return Ok(Self::There { client, url, key: arguments.key.clone() });
-        };
-        let engine = Engine::open(Some(folder))
-            .with_context(|| format!("cannot open the store in {}", folder.display()))?;
-        Ok(Self::Here(Service::new(engine, Options::default())))
+impl Items {
+    async fn open(arguments: ContainerArguments) -> anyhow::Result<Self> {
+        let names = [arguments.database, arguments.container];
+        let [database, container] =
+            names.map(|name| utf8_percent_encode(&name, NON_ALPHANUMERIC).to_string());
+        let path = format!("/dbs/{database}/colls/{container}/docs");
+        let mut url = arguments.url;
+        let mut own = None;
+        if let Some(folder) = arguments.data {
+            let engine = Engine::open(Some(&folder))
+                .with_context(|| format!("cannot open the store in {}", folder.display()))?;
+            let service = Service::new(engine, Options::default());
+            let server = service.serve(([127, 0, 0, 1], 0).into()).await?;
+            url = server.url();
+            own = Some(server);
+        }
+        url.truncate(url.trim_end_matches('/').len());
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        Ok(Self { client, url, path, _own: own })
     }
 
-    async fn send(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: Bytes,
-    ) -> anyhow::Result<Response<Bytes>> {
-        let mut request = Request::builder().method(method);
+    async fn send(&self, headers: &[(&str, &str)], body: Bytes) -> anyhow::Result<Response<Bytes>> {
+        let Self { url, path, .. } = self;
+        let format = format_description!(
+            "[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT"
+        );
+        let date = OffsetDateTime::now_utc().format(format)?;
+        let method = if body.is_empty() { "GET" } else { "POST" };
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{url}{path}"))
+            .header("authorization", authorization(method, path, &date, WELL_KNOWN_KEY))
+            .header("x-ms-date", date);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let (status, response) = match self {
-            Self::Here(service) => {
-                let response = service.answer(request.uri(path).body(body)?, None).await;
-                (response.status(), response)
-            }
-            Self::There { client, url, key } => {
-                let format = format_description!(
-                    "[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT"
-                );
-                let date = OffsetDateTime::now_utc().format(format)?;
-                let request = request
-                    .uri(format!("{url}{path}"))
-                    .header("authorization", authorization(method, path, &date, key))
-                    .header("x-ms-date", date)
-                    .body(Full::new(body))?;
-                let response = client.request(request).await.with_context(|| {
-                    format!("no store answers at {url}: start it, or name its folder with --data")
-                })?;
-                let (parts, body) = response.into_parts();
-                let body = body.collect().await?.to_bytes();
-                (parts.status, Response::from_parts(parts, body))
-            }
-        };
-        if !status.is_success() {
-            let refusal: Value = serde_json::from_slice(response.body()).unwrap_or_default();
-            bail!("{status}: {}", refusal["message"].as_str().unwrap_or_default());
+        let response = self.client.request(request.body(Full::new(body))?).await;
+        let response = response.with_context(|| {
+            format!("no store answers at {url}: start it, or name its folder with --data")
+        })?;
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await?.to_bytes();
+        if !parts.status.is_success() {
+            let refusal: Value = serde_json::from_slice(&body).unwrap_or_default();
+            bail!("{}: {}", parts.status, refusal["message"].as_str().unwrap_or_default());
         }
-        Ok(response)
+        Ok(Response::from_parts(parts, body))
+    }
+
+    async fn print_pages(&self, headers: &[(&str, &str)], body: Bytes) -> anyhow::Result<()> {
+        #[derive(serde::Deserialize)]
+        struct Page<'a> {
+            #[serde(borrow, rename = "Documents")]
+            documents: Vec<&'a RawValue>,
+        }
+        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+        let mut continuation = Some(String::new());
+        while let Some(token) = continuation {
+            let token = Some(("x-ms-continuation", &*token)).filter(|(_, token)| !token.is_empty());
+            let headers: Vec<_> = headers.iter().copied().chain(token).collect();
+            let response = self.send(&headers, body.clone()).await?;
+            let page: Page<'_> = serde_json::from_slice(response.body())?;
+            for document in page.documents {
+                writeln!(out, "{document}")?;
+            }
+            let next = response.headers().get("x-ms-continuation");
+            continuation = next.map(|token| token.to_str().map(str::to_owned)).transpose()?;
+        }
+        Ok(out.flush()?)
+    }
+
+    async fn import(&self) -> anyhow::Result<usize> {
+        let lines = std::io::stdin().lock().lines().enumerate();
+        let is_empty =
+            |line: &std::io::Result<String>| line.as_ref().is_ok_and(|it| it.trim().is_empty());
+        let lines = lines.filter(|(_, line)| !is_empty(line));
+        let writes = stream::iter(lines).map(|(number, line)| async move {
+            let headers = [("x-ms-documentdb-is-upsert", "True"), ("prefer", "return=minimal")];
+            let written = self.send(&headers, Bytes::from(line?)).await;
+            written.map(|_| 1).with_context(|| format!("line {}", number.saturating_add(1)))
+        });
+        let writes = writes.buffer_unordered(IMPORTS_AT_ONCE);
+        writes.try_fold(0, |sum, one| async move { Ok(sum + one) }).await
     }
 }
 
 impl Command {
     pub(crate) async fn run(self) -> anyhow::Result<()> {
-        let (Self::Query { container, .. }
-        | Self::Export { container }
-        | Self::Import { container }) = &self;
-        let store = Store::new(container)?;
-        let [database, name] = [&container.database, &container.container]
-            .map(|name| utf8_percent_encode(name, NON_ALPHANUMERIC));
-        let path = format!("/dbs/{database}/colls/{name}/docs");
-        match &self {
-            Self::Query { text, .. } => {
-                let body = Bytes::from(json!({"query": text}).to_string());
+        match self {
+            Self::Query { container, text } => {
                 let headers = [
                     ("x-ms-documentdb-isquery", "True"),
                     ("x-ms-documentdb-query-enablecrosspartition", "True"),
                     ("x-store-merges-partitions", "True"),
                     ("content-type", "application/query+json"),
                 ];
-                print_pages(&store, "POST", &path, &headers, &body).await
+                let body = Bytes::from(json!({"query": text}).to_string());
+                Items::open(container).await?.print_pages(&headers, body).await
             }
-            Self::Export { .. } => {
+            Self::Export(container) => {
                 let headers = [("x-ms-max-item-count", "-1")];
-                print_pages(&store, "GET", &path, &headers, &Bytes::new()).await
+                Items::open(container).await?.print_pages(&headers, Bytes::new()).await
             }
-            Self::Import { .. } => {
-                let imported = import(&store, &path).await?;
+            Self::Import(container) => {
+                let imported = Items::open(container).await?.import().await?;
                 eprintln!("{imported} items are imported");
                 Ok(())
             }
         }
     }
-}
-
-async fn print_pages(
-    store: &Store,
-    method: &str,
-    path: &str,
-    headers: &[(&str, &str)],
-    body: &Bytes,
-) -> anyhow::Result<()> {
-    #[derive(serde::Deserialize)]
-    struct Page<'a> {
-        #[serde(borrow, rename = "Documents")]
-        documents: Vec<&'a RawValue>,
-    }
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let mut continuation: Option<String> = None;
-    loop {
-        let mut headers = headers.to_vec();
-        if let Some(token) = &continuation {
-            headers.push(("x-ms-continuation", token));
-        }
-        let response = store.send(method, path, &headers, body.clone()).await?;
-        let page: Page<'_> = serde_json::from_slice(response.body())?;
-        for document in page.documents {
-            writeln!(out, "{document}")?;
-        }
-        let next = response.headers().get("x-ms-continuation");
-        continuation = next.map(|token| token.to_str().map(str::to_owned)).transpose()?;
-        if continuation.is_none() {
-            break;
-        }
-    }
-    Ok(out.flush()?)
-}
-
-async fn import(store: &Store, path: &str) -> anyhow::Result<usize> {
-    let lines = std::io::stdin().lock().lines().enumerate();
-    let lines = lines.filter(|(_, line)| !line.as_ref().is_ok_and(|line| line.trim().is_empty()));
-    let writes = stream::iter(lines).map(|(number, line)| async move {
-        let headers = [("x-ms-documentdb-is-upsert", "True"), ("prefer", "return=minimal")];
-        let written = store.send("POST", path, &headers, Bytes::from(line?)).await;
-        let response = written.with_context(|| format!("line {}", number.saturating_add(1)))?;
-        ensure!(response.status().is_success(), "line {number}");
-        Ok(1)
-    });
-    writes
-        .buffer_unordered(IMPORTS_AT_ONCE)
-        .try_fold(0, |sum, one| async move { Ok(sum + one) })
-        .await
 }

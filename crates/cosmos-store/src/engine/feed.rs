@@ -1,16 +1,18 @@
 //! The change feed: the latest versions, and all versions and deletes.
 
-use std::{iter::Peekable, ops::Bound, sync::Arc};
+use std::{ops::Bound, sync::Arc};
 
+use bytes::Bytes;
 use imbl::OrdMap;
+use itertools::Itertools as _;
 
 use super::{
-    Changes, ContainerId, EpkRange, Lsn, Partition, Version, View,
+    Changes, ContainerId, EpkRange, Lsn, Partition, View,
     catalog::not_found,
     record::{Key, Record},
     writer::now,
 };
-use crate::Refusal;
+use crate::{Refusal, Result};
 
 /// The service ends a page here.
 const MAX_PAGE_BYTES: usize = 4 << 20;
@@ -18,12 +20,10 @@ const MAX_PAGE_BYTES: usize = 4 << 20;
 /// A partition, an LSN in it, and a number within that.
 pub(super) type VersionKey = (u32, Lsn, u32);
 
-/// Returns the key of a version on the disk.
 pub(super) fn version_bytes((partition, lsn, number): VersionKey) -> Key {
     [&partition.to_be_bytes()[..], &lsn.to_be_bytes(), &number.to_be_bytes()].concat().into()
 }
 
-/// Reads it.
 pub(super) fn version_key(bytes: &[u8]) -> Option<VersionKey> {
     let (partition, rest) = bytes.split_first_chunk()?;
     let (lsn, number) = rest.split_first_chunk()?;
@@ -31,25 +31,37 @@ pub(super) fn version_key(bytes: &[u8]) -> Option<VersionKey> {
     Some((u32::from_be_bytes(*partition), u64::from_be_bytes(*lsn), u32::from_be_bytes(number)))
 }
 
-/// A version as it is kept.
-pub(super) struct Written {
+/// A change in the feed of all versions and deletes.
+#[derive(Debug)]
+pub(crate) struct Version {
+    /// Seconds since 1970.
     pub time: i64,
+    /// `create`, `replace` or `delete`.
     pub operation: &'static str,
+    /// True for the end of a time to live.
     pub expired: bool,
     pub previous_lsn: Option<Lsn>,
-    pub item_key: Key,
+    pub(super) item_key: Key,
     pub id: String,
     /// The partition key as JSON array.
     pub key: String,
-    pub current: Option<Arc<Record>>,
+    /// The item; `None` of a deletion.
+    pub(super) current: Option<Arc<Record>>,
 }
+
+/// Versions, with the LSNs of their writes.
+type Versions = Vec<(Lsn, Arc<Version>)>;
 
 const OPERATIONS: [&str; 3] = ["create", "replace", "delete"];
 
 /// What is in front of the item in a version on the disk, as JSON.
 type Head<T, K> = (i64, T, bool, Option<Lsn>, K, T, T);
 
-impl Written {
+impl Version {
+    pub(crate) fn body(&self) -> Option<&Bytes> {
+        self.current.as_ref().map(|record| &record.body)
+    }
+
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let Self { time, operation, expired, previous_lsn, item_key, id, key, current } = self;
         let head: Head<&str, &[u8]> =
@@ -79,21 +91,6 @@ impl Written {
     }
 }
 
-/// Rows of several partitions, in the order of their LSNs.
-struct Merged<I: Iterator>(Vec<Peekable<I>>);
-
-impl<'a, N: 'a, V: 'a, I: Iterator<Item = (&'a (u32, Lsn, N), &'a V)>> Iterator for Merged<I> {
-    type Item = (Lsn, &'a V);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let first =
-            |(place, rows): (usize, &mut Peekable<I>)| rows.peek().map(|(key, _)| (key.1, place));
-        let (_, place) = self.0.iter_mut().enumerate().filter_map(first).min()?;
-        self.0.get_mut(place)?.next().map(|(key, value)| (key.1, value))
-    }
-}
-
-/// Returns the rows of a partition, and of those that it comes from, behind an LSN.
 fn behind<'a, N: Ord + Copy + Default + 'a, V>(
     rows: &'a OrdMap<(u32, Lsn, N), V>,
     partition: &'a Partition,
@@ -103,9 +100,9 @@ fn behind<'a, N: Ord + Copy + Default + 'a, V>(
     let sources = sources.map(|source| {
         let from = (source, after.saturating_add(1), N::default());
         let until = (source, Lsn::MAX, N::default());
-        rows.range((Bound::Included(from), Bound::Excluded(until))).peekable()
+        rows.range((Bound::Included(from), Bound::Excluded(until)))
     });
-    Merged(sources.collect())
+    sources.kmerge_by(|one, other| one.0.1 < other.0.1).map(|(key, value)| (key.1, value))
 }
 
 impl View {
@@ -163,18 +160,16 @@ impl View {
         low
     }
 
-    /// Returns a page of the feed of all versions and deletes, and the LSN behind which the next one begins.
-    ///
-    /// # Errors
+    /// Returns a page of the feed of all versions and deletes, and the LSN behind which the next one begins. Errors:
     /// 400 if the container has no `changeFeedPolicy`.
-    pub fn versions(
+    pub(crate) fn versions(
         &self,
         container: ContainerId,
         partition: u32,
         range: &EpkRange,
         after: Lsn,
         max_items: usize,
-    ) -> Result<(Vec<Version>, Lsn), Refusal> {
+    ) -> Result<(Versions, Lsn)> {
         let found = self.partition(container, partition).ok_or_else(not_found)?;
         let (container, partition) = found;
         let Some(minutes) = container.definition.retention_minutes else {
@@ -185,28 +180,18 @@ impl View {
         };
         let range = range.intersection(&partition.range);
         let oldest = now().saturating_sub(minutes.saturating_mul(60));
-        let mut versions = Vec::<Version>::new();
+        let mut versions = Vec::new();
         let (mut until, mut bytes) = (after, 0);
-        for (lsn, written) in behind(&container.versions, partition, after) {
-            if !range.contains(&written.item_key) || written.time < oldest {
+        for (lsn, version) in behind(&container.versions, partition, after) {
+            if !range.contains(&version.item_key) || version.time < oldest {
                 continue;
             }
             if lsn > until && (versions.len() >= max_items.max(1) || bytes >= MAX_PAGE_BYTES) {
                 return Ok((versions, until));
             }
             until = lsn;
-            let current = written.current.as_ref().map(|record| record.item(&written.item_key));
-            bytes += current.as_ref().map_or(0, |item| item.body.len());
-            versions.push(Version {
-                lsn,
-                time: written.time,
-                operation: written.operation,
-                current,
-                id: written.id.clone(),
-                key: written.key.clone(),
-                expired: written.expired,
-                previous_lsn: written.previous_lsn,
-            });
+            bytes += version.body().map_or(0, Bytes::len);
+            versions.push((lsn, Arc::clone(version)));
         }
         Ok((versions, partition.lsn.max(after)))
     }

@@ -12,7 +12,7 @@ use super::{
     view::{Source, is_empty},
     writer::Writer,
 };
-use crate::{Refusal, json::Json};
+use crate::{Result, json::Json};
 
 /// How many items a transaction adds to an index that is being built.
 const CHUNK: usize = 1000;
@@ -50,7 +50,6 @@ impl Container {
         }
     }
 
-    /// Removes an item from the indexes.
     pub(super) fn index_remove(&mut self, key: &Key, body: &[u8]) {
         let Some(json) = self.indexed(body) else { return };
         for index in self.indexes.iter_mut().filter(|index| index.has(key)) {
@@ -87,24 +86,17 @@ impl Writer {
         id: ContainerId,
         paths: &[Vec<String>],
         within: bool,
-    ) -> Result<bool, Refusal> {
+    ) -> Result<bool> {
         let container = self.catalog.container(id)?;
-        let found = container
-            .indexes
-            .iter()
-            .position(|index| index.within == within && *index.paths == *paths);
+        let is_it = |index: &Index| index.within == within && *index.paths == *paths;
+        let found = container.indexes.iter().position(is_it);
         if found.is_none() && (!container.allows(paths) || container.indexes.len() >= MAX_INDEXES) {
             return Ok(true);
         }
         let container = self.catalog.container_mut(id)?;
         let place = found.unwrap_or_else(|| {
-            let index = Index {
-                paths: paths.into(),
-                within,
-                built: Some(Vec::new().into()),
-                rows: OrdMap::new(),
-            };
-            container.indexes.push(index);
+            let (built, rows) = (Some(Vec::new().into()), OrdMap::new());
+            container.indexes.push(Index { paths: paths.into(), within, built, rows });
             container.indexes.len() - 1
         });
         let Container { indexes, items, .. } = container;
@@ -130,13 +122,8 @@ impl Writer {
 impl View {
     /// Returns the items of a range in the order of an index. `None` if the state has no such index yet: the caller
     /// scans, and asks the engine to build it ([`super::Engine::build_index`]).
-    pub fn lookup(
-        &self,
-        container: ContainerId,
-        range: &EpkRange,
-        wanted: &IndexRange,
-    ) -> Option<Items> {
-        let container = self.catalog().containers.get(&container)?;
+    pub fn lookup(&self, id: ContainerId, range: &EpkRange, wanted: &IndexRange) -> Option<Items> {
+        let container = self.catalog().containers.get(&id)?;
         let within = range.is_point();
         let index = container.indexes.iter().find(|one| {
             one.within == within && *one.paths == *wanted.paths && one.built.is_none()
@@ -172,15 +159,15 @@ impl View {
                 from = row;
             }
         }
-        let rows =
-            Rows { index: index.rows.clone(), range: range.clone(), reverse: wanted.reverse };
-        Some(Items::new(container, Source::Index(rows), from, until))
+        let (all, range) = (index.rows.clone(), range.clone());
+        let rows = Rows { all, range, reverse: wanted.reverse };
+        Some(Items::new(container, Source::Index(rows), EpkRange { from, until }))
     }
 }
 
 /// The rows of an index that a lookup reads.
 pub(super) struct Rows {
-    index: OrdMap<Key, Key>,
+    all: OrdMap<Key, Key>,
     range: EpkRange,
     pub reverse: bool,
 }
@@ -199,14 +186,13 @@ impl Rows {
         if is_empty(from, until) {
             return None;
         }
-        let mut rows = self.index.range::<_, [u8]>((Bound::Included(from), Bound::Excluded(until)));
+        let mut rows = self.all.range::<_, [u8]>((Bound::Included(from), Bound::Excluded(until)));
         let mut last = None;
         for _ in 0..most {
             let (row, key) = if self.reverse { rows.next_back() } else { rows.next() }?;
             if self.range.contains(key) {
-                to.extend(
-                    container.items.get(key).map(|record| (Arc::clone(key), Arc::clone(record))),
-                );
+                let record = container.items.get(key);
+                to.extend(record.map(|record| (Arc::clone(key), Arc::clone(record))));
             }
             last = Some(Arc::clone(row));
         }

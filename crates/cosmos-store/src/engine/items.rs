@@ -5,17 +5,17 @@ use std::{collections::BTreeMap, sync::Arc};
 use cosmos_model::partitioning::path::PropertyPath;
 
 use super::{
-    Committed, ContainerId, Done, Item, Lsn,
+    Committed, ContainerId, Done, Item, Lsn, Mode,
     catalog::{Container, conflict, not_found, precondition},
     disk::{Kind, Row},
     epk,
-    feed::{self, Written},
+    feed::{self, Version},
     patch,
     record::{Key, Record, epk_of, rid_of},
-    steps::{Action, Body, Mode, Step, Transaction},
+    steps::{Action, Body, Step, Transaction},
     writer::{Writer, now},
 };
-use crate::{Refusal, json::Json};
+use crate::{Refusal, Result, json::Json};
 
 /// An item of the transaction: as it is stored, and as it is after the steps so far.
 struct Slot {
@@ -33,7 +33,7 @@ struct Staged<'a> {
     slots: Vec<Slot>,
     /// Rows of unique keys: the item that has them.
     unique: BTreeMap<Vec<u8>, Option<u64>>,
-    versions: Vec<Written>,
+    versions: Vec<Version>,
     rid: u64,
     write: u64,
     ts: i64,
@@ -50,7 +50,7 @@ impl Writer {
         id: ContainerId,
         given: Transaction,
         expired: bool,
-    ) -> Result<Committed, Refusal> {
+    ) -> Result<Committed> {
         let container = self.catalog.container(id)?;
         let partition = container.partition_of(&given.epk).ok_or_else(not_found)?;
         let (partition, lsn) = (partition.id, partition.lsn);
@@ -76,8 +76,7 @@ impl Writer {
                 Ok(done) => results.push(Ok(done)),
                 Err(refusal) => {
                     let failed = results.len();
-                    let other =
-                        || Refusal::new(424, "Another operation of the transaction failed.");
+                    let other = || Refusal::new(424, "Another operation of the batch failed.");
                     let refusals = (0..steps)
                         .map(|place| Err(if place == failed { refusal.clone() } else { other() }));
                     return Ok(Committed { results: refusals.collect(), partition, lsn });
@@ -91,11 +90,9 @@ impl Writer {
         self.catalog.counters.write = write;
         let container = self.catalog.container_mut(id)?;
         container.rid = rid;
-        container
-            .partitions
-            .iter_mut()
-            .filter(|one| one.id == partition)
-            .for_each(|one| one.lsn = lsn + 1);
+        if let Some(one) = container.partitions.iter_mut().find(|one| one.id == partition) {
+            one.lsn = lsn + 1;
+        }
         for (row, rid) in unique {
             match rid {
                 Some(rid) => _ = container.unique.insert(row.into(), rid),
@@ -103,8 +100,8 @@ impl Writer {
             }
         }
         let changed = || slots.iter().filter(|slot| slot.changed);
-        let removed =
-            changed().filter_map(|slot| container.remove(&given.epk, slot)).collect::<Vec<_>>();
+        let removed = changed().filter_map(|slot| container.remove(&given.epk, slot));
+        let removed: Vec<_> = removed.collect();
         let written = changed().filter_map(|slot| container.insert(&given.epk, slot));
         let written = written.map(|(key, record)| (key, Some(record)));
         for (key, record) in removed.into_iter().map(|key| (key, None)).chain(written) {
@@ -125,27 +122,19 @@ impl Writer {
     }
 
     /// Removes an item whose time to live has ended, if it still has.
-    pub(super) fn expire(
-        &mut self,
-        id: ContainerId,
-        item_key: &[u8],
-        now: i64,
-    ) -> Result<bool, Refusal> {
+    pub(super) fn expire(&mut self, id: ContainerId, item_key: &[u8], now: i64) -> Result<bool> {
         let container = self.catalog.container(id)?;
         let default_ttl = container.definition.default_ttl;
         let record = container.items.get(item_key);
         let Some(record) = record.filter(|record| !record.lives(default_ttl, now)) else {
             return Ok(false);
         };
-        let item = Json::parse(&record.body)?;
-        let key = epk::values_of_item(&item, &container.definition.key_paths)?;
-        let item_id = item.get("id").and_then(Json::as_str).unwrap_or_default().to_owned();
+        let (key, item_id) = container.key_and_id(record)?;
         let deletion = Transaction::deletion(key, epk_of(item_key).to_vec(), vec![item_id]);
         Ok(self.transact(id, deletion, true)?.results.iter().all(Result::is_ok))
     }
 }
 
-/// Returns the key of an item.
 fn item_key(epk: &[u8], rid: u64) -> Key {
     [epk, &rid.to_be_bytes()].concat().into()
 }
@@ -189,7 +178,7 @@ impl Container {
     }
 
     /// Takes an item that was read from the disk.
-    pub(super) fn restore(&mut self, key: Key, record: Record) -> Result<(), Refusal> {
+    pub(super) fn restore(&mut self, key: Key, record: Record) -> Result<()> {
         let (epk, rid) = (epk_of(&key), rid_of(&key));
         let paths = self.definition.unique_keys.iter().flatten();
         let names: Vec<_> = paths
@@ -213,6 +202,12 @@ impl Container {
         Ok(())
     }
 
+    pub(super) fn key_and_id(&self, record: &Record) -> Result<(Vec<Json>, String)> {
+        let item = Json::parse(&record.body)?;
+        let id = item.get("id").and_then(Json::as_str).unwrap_or_default();
+        Ok((epk::values_of_item(&item, &self.definition.key_paths)?, id.to_owned()))
+    }
+
     /// Returns a row for each unique key. A missing value counts as null.
     fn unique_rows(&self, epk: &[u8], item: &Json) -> Vec<Vec<u8>> {
         let row = |(number, paths): (usize, &Vec<PropertyPath>)| {
@@ -227,8 +222,7 @@ impl Container {
 }
 
 impl Staged<'_> {
-    /// Computes a step.
-    fn step(&mut self, step: Step) -> Result<Done, Refusal> {
+    fn step(&mut self, step: Step) -> Result<Done> {
         let Step { id, action, if_match, if_none_match } = step;
         let place = self.slot(&id);
         let before = self.slots.get(place).and_then(|slot| slot.now.clone());
@@ -355,7 +349,7 @@ impl Staged<'_> {
     }
 
     /// Takes the unique keys of a new body.
-    fn claim(&mut self, rid: u64, old: Option<&Arc<Record>>, new: &Json) -> Result<(), Refusal> {
+    fn claim(&mut self, rid: u64, old: Option<&Arc<Record>>, new: &Json) -> Result<()> {
         let rows = self.container.unique_rows(self.epk, new);
         for row in &rows {
             if let Some(other) = self.holder(row).filter(|other| *other != rid) {
@@ -375,7 +369,7 @@ impl Staged<'_> {
     }
 
     /// Gives the unique keys of an old body back.
-    fn release(&mut self, rid: u64, old: &Record) -> Result<(), Refusal> {
+    fn release(&mut self, rid: u64, old: &Record) -> Result<()> {
         if self.container.definition.unique_keys.is_empty() {
             return Ok(());
         }
@@ -409,7 +403,7 @@ impl Staged<'_> {
         }
         let mut key = Vec::new();
         Json::Array(self.key.to_vec()).write(&mut key);
-        self.versions.push(Written {
+        self.versions.push(Version {
             time: self.ts,
             operation,
             expired,

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use cosmos_model::{charges::policy::IndexingPolicy, partitioning::path::PropertyPath};
 use serde_json::Value;
 
-use crate::{Refusal, json::Json};
+use crate::{Refusal, Result, json::Json};
 
 mod catalog;
 mod definition;
@@ -37,7 +37,12 @@ pub(crate) mod tests;
 
 pub use self::view::View;
 use self::{catalog::Catalog, disk::Disk, steps::Transaction, writer::Queue};
-pub(crate) use self::{epk::hex, record::rid_of};
+pub(crate) use self::{
+    catalog::{not_found, precondition},
+    epk::{hex, unhex},
+    feed::Version,
+    record::rid_of,
+};
 
 /// A log sequence number: the number of a committed transaction in its physical partition, from 1.
 pub type Lsn = u64;
@@ -106,7 +111,7 @@ pub struct Resource {
 }
 
 /// A stored item.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Item {
     /// Text JSON with the system properties `_rid`, `_self`, `_etag`, `_attachments`, `_ts` at its end.
     pub body: Bytes,
@@ -120,18 +125,25 @@ pub struct Item {
 
 /// What is done to an item.
 pub enum Operation {
-    /// A new item.
-    Create(Json),
-    /// A new item, or a new version.
-    Upsert(Json),
-    /// A new version.
-    Replace(Json),
+    /// A new item or a new version.
+    Put(Mode, Json),
     /// A partial update.
     Patch(Patch),
     /// The end of the item.
     Delete,
     /// A read within a batch.
     Read,
+}
+
+/// What an item is put in the place of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Of none.
+    Create,
+    /// Of another, or of none.
+    Upsert,
+    /// Of another.
+    Replace,
 }
 
 /// A partial update: at most 10 operations, all or none.
@@ -143,7 +155,7 @@ pub struct Patch {
 }
 
 /// Returns whether an item may be patched.
-pub type Condition = Box<dyn Fn(&Json) -> Result<bool, Refusal> + Send>;
+pub type Condition = Box<dyn Fn(&Json) -> Result<bool> + Send>;
 
 /// An operation on one item.
 pub struct ItemOperation {
@@ -172,11 +184,21 @@ pub struct Done {
 #[derive(Debug)]
 pub struct Committed {
     /// Of each operation. An error means that nothing was written: the others are then 424.
-    pub results: Vec<Result<Done, Refusal>>,
+    pub results: Vec<Result<Done>>,
     /// The physical partition.
     pub partition: u32,
     /// The LSN of the transaction, or of the state in which it was refused.
     pub lsn: Lsn,
+}
+
+impl Committed {
+    /// Returns the result of the only operation.
+    ///
+    /// # Errors
+    /// That of the operation.
+    pub fn into_one(mut self) -> Result<Done> {
+        self.results.pop().unwrap_or_else(|| Err(Refusal::new(500, "The store gave no result.")))
+    }
 }
 
 /// A page of the change feed.
@@ -188,27 +210,6 @@ pub struct Changes {
     pub until: Lsn,
     /// True if there is more now.
     pub more: bool,
-}
-
-/// A change in the feed of all versions and deletes.
-#[derive(Debug)]
-pub struct Version {
-    /// Its LSN.
-    pub lsn: Lsn,
-    /// Seconds since 1970.
-    pub time: i64,
-    /// `create`, `replace` or `delete`.
-    pub operation: &'static str,
-    /// The item; `None` of a deletion.
-    pub current: Option<Item>,
-    /// The id and the partition key, for a deletion.
-    pub id: String,
-    /// The partition key, as JSON array.
-    pub key: String,
-    /// True for the end of a time to live.
-    pub expired: bool,
-    /// The LSN of the version before.
-    pub previous_lsn: Option<Lsn>,
 }
 
 /// An index of a container over the values of some paths, and the part of it that a query reads.
@@ -244,14 +245,8 @@ impl Engine {
     /// # Errors
     /// When the folder is in use, cannot be read or written, or holds something else.
     pub fn open(folder: Option<&Path>) -> Result<Self, std::io::Error> {
-        let (disk, catalog) = match folder {
-            Some(folder) => {
-                let (disk, catalog) = Disk::open(folder)?;
-                (Some(disk), catalog)
-            }
-            None => (None, None),
-        };
-        let catalog = catalog.unwrap_or_else(Catalog::new);
+        let (disk, catalog) = folder.map(Disk::open).transpose()?.unzip();
+        let catalog = catalog.flatten().unwrap_or_else(Catalog::new);
         let newest = Arc::new(RwLock::new(View::new(catalog)));
         let queue = Queue::start(disk, Arc::clone(&newest))?;
         Ok(Self { queue: Arc::new(queue), newest })
@@ -262,28 +257,22 @@ impl Engine {
         self.newest.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Creates a database. Throughput is the content of an offer, as in [`Engine::replace_offer`]: the containers of the
+    /// Creates a database. An offer is its content, as in [`Engine::replace_offer`]: the containers of the
     /// database share it.
     ///
     /// # Errors
     /// 409 if it exists; 400 for a bad name or throughput.
-    pub async fn create_database(
-        &self,
-        body: &Value,
-        throughput: Option<Value>,
-    ) -> Result<Resource, Refusal> {
+    pub async fn create_database(&self, body: &Value, offer: Option<Value>) -> Result<Resource> {
         let name = definition::name_in(body)?.to_owned();
-        self.queue
-            .write(move |writer| writer.catalog.create_database(&name, throughput.as_ref()))
-            .await
+        self.queue.write(move |writer| writer.catalog.create_database(&name, offer.as_ref())).await
     }
 
     /// Deletes a database with its containers.
     ///
     /// # Errors
     /// 404.
-    pub async fn delete_database(&self, database: Name<'_>) -> Result<(), Refusal> {
-        let database = self.view().catalog().database(database).ok_or_else(catalog::not_found)?;
+    pub async fn delete_database(&self, database: Name<'_>) -> Result<()> {
+        let database = self.view().catalog().database(database).ok_or_else(not_found)?;
         self.queue.write(move |writer| writer.catalog.delete_database(database)).await
     }
 
@@ -298,8 +287,8 @@ impl Engine {
         definition: &Value,
         partitions: u32,
         throughput: Option<Value>,
-    ) -> Result<Resource, Refusal> {
-        let database = self.view().catalog().database(database).ok_or_else(catalog::not_found)?;
+    ) -> Result<Resource> {
+        let database = self.view().catalog().database(database).ok_or_else(not_found)?;
         let definition = definition::complete(definition)?;
         let create = move |writer: &mut writer::Writer| {
             writer.catalog.create_container(database, definition, partitions, throughput.as_ref())
@@ -316,7 +305,7 @@ impl Engine {
         container: ContainerId,
         definition: &Value,
         if_match: Option<&str>,
-    ) -> Result<Resource, Refusal> {
+    ) -> Result<Resource> {
         let definition = definition::complete(definition)?;
         let if_match = if_match.map(str::to_owned);
         let replace = move |writer: &mut writer::Writer| {
@@ -329,7 +318,7 @@ impl Engine {
     ///
     /// # Errors
     /// 404.
-    pub async fn delete_container(&self, container: ContainerId) -> Result<(), Refusal> {
+    pub async fn delete_container(&self, container: ContainerId) -> Result<()> {
         self.queue.write(move |writer| writer.catalog.delete_container(container)).await
     }
 
@@ -337,7 +326,7 @@ impl Engine {
     ///
     /// # Errors
     /// 400, 404.
-    pub async fn replace_offer(&self, rid: &str, offer: &Value) -> Result<Resource, Refusal> {
+    pub async fn replace_offer(&self, rid: &str, offer: &Value) -> Result<Resource> {
         let (rid, offer) = (rid.to_owned(), offer.clone());
         self.queue.write(move |writer| writer.catalog.replace_offer(&rid, &offer)).await
     }
@@ -352,7 +341,7 @@ impl Engine {
         container: ContainerId,
         key: Option<&Json>,
         operations: Vec<ItemOperation>,
-    ) -> Result<Committed, Refusal> {
+    ) -> Result<Committed> {
         let view = self.view();
         let transaction =
             Transaction::prepare(view.catalog().container(container)?, key, operations)?;

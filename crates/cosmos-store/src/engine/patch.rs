@@ -3,7 +3,7 @@
 use cosmos_model::partitioning::path::PropertyPath;
 
 use super::record::SYSTEM_PROPERTIES;
-use crate::{Refusal, json::Json};
+use crate::{Refusal, Result, json::Json};
 
 /// The service's limit.
 const MAX_OPERATIONS: usize = 10;
@@ -12,15 +12,9 @@ fn refused(text: impl Into<String>) -> Refusal {
     Refusal::new(400, text)
 }
 
-/// Carries out operations on an item.
-///
-/// # Errors
-/// 400 for an operation that is none, and for a path that does not exist or must not be patched.
-pub(super) fn apply(
-    item: &mut Json,
-    operations: &[Json],
-    key_paths: &[PropertyPath],
-) -> Result<(), Refusal> {
+/// Carries out operations on an item. Errors: 400 for an operation that is none, and for a path that does not exist
+/// or must not be patched.
+pub(super) fn apply(item: &mut Json, operations: &[Json], keys: &[PropertyPath]) -> Result<()> {
     if operations.is_empty() || operations.len() > MAX_OPERATIONS {
         let text = format!(
             "The number of patch operations can't exceed '{MAX_OPERATIONS}', and there must be one."
@@ -32,13 +26,9 @@ pub(super) fn apply(
             Some(Json::Text(text)) => Ok(&**text),
             _ => Err(refused(format!("A patch operation has no text '{name}'."))),
         };
-        let path = Path::new(text("path")?, key_paths)?;
-        let value = || {
-            operation
-                .get("value")
-                .cloned()
-                .ok_or_else(|| refused("A patch operation has no value."))
-        };
+        let path = Path::new(text("path")?, keys)?;
+        let value = operation.get("value");
+        let value = || value.cloned().ok_or_else(|| refused("A patch operation has no value."));
         match text("op")?.to_ascii_lowercase().as_str() {
             "add" => path.put(item, value()?, true)?,
             "set" => path.put(item, value()?, false)?,
@@ -50,14 +40,12 @@ pub(super) fn apply(
                 };
                 match path.find(item) {
                     Ok(Json::Number(number)) if (*number + by).is_finite() => *number += by,
-                    Ok(_) => {
-                        return Err(refused(format!("The value at '{}' is no number.", path.text)));
-                    }
+                    Ok(_) => return Err(refused(format!("'{}' is no number.", path.text))),
                     Err(_) => path.put(item, Json::Number(by), false)?,
                 }
             }
             "move" => {
-                let from = Path::new(text("from")?, key_paths)?;
+                let from = Path::new(text("from")?, keys)?;
                 if path.names.len() > from.names.len() && path.names.starts_with(&from.names) {
                     return Err(refused("A value cannot be moved into itself."));
                 }
@@ -77,14 +65,13 @@ struct Path<'a> {
 }
 
 impl<'a> Path<'a> {
-    fn new(text: &'a str, key_paths: &[PropertyPath]) -> Result<Self, Refusal> {
+    fn new(text: &'a str, key_paths: &[PropertyPath]) -> Result<Self> {
         let names = text.strip_prefix('/').filter(|rest| !rest.is_empty());
         let names = names.ok_or_else(|| refused(format!("The path '{text}' is invalid.")))?;
         let names: Vec<_> =
             names.split('/').map(|name| name.replace("~1", "/").replace("~0", "~")).collect();
         let first = names.first().map_or("", String::as_str);
-        let of_key =
-            |path: &PropertyPath| path.names().iter().zip(&names).all(|(one, other)| one == other);
+        let of_key = |path: &PropertyPath| path.names().iter().zip(&names).all(|(a, b)| a == b);
         if first == "id" || SYSTEM_PROPERTIES.contains(&first) || key_paths.iter().any(of_key) {
             return Err(refused(format!(
                 "The path '{text}' cannot be patched: it is the id, part of the partition key, or written by the service."
@@ -98,7 +85,7 @@ impl<'a> Path<'a> {
     }
 
     /// Returns the array or object that has the value at the path, and the last name.
-    fn parent<'v>(&self, item: &'v mut Json) -> Result<(&'v mut Json, &str), Refusal> {
+    fn parent<'v>(&self, item: &'v mut Json) -> Result<(&'v mut Json, &str)> {
         let (last, names) = self.names.split_last().ok_or_else(|| self.missing())?;
         let parent = names
             .iter()
@@ -107,13 +94,13 @@ impl<'a> Path<'a> {
         Ok((parent, last))
     }
 
-    fn find<'v>(&self, item: &'v mut Json) -> Result<&'v mut Json, Refusal> {
+    fn find<'v>(&self, item: &'v mut Json) -> Result<&'v mut Json> {
         let (parent, last) = self.parent(item)?;
         child(parent, last).ok_or_else(|| self.missing())
     }
 
     /// Writes a property, or an element of an array: `insert` puts it in front of the one at its place.
-    fn put(&self, item: &mut Json, value: Json, insert: bool) -> Result<(), Refusal> {
+    fn put(&self, item: &mut Json, value: Json, insert: bool) -> Result<()> {
         match self.parent(item)? {
             (Json::Object(properties), name) => {
                 match properties.iter_mut().rev().find(|(other, _)| **other == *name) {
@@ -139,7 +126,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    fn remove(&self, item: &mut Json) -> Result<Json, Refusal> {
+    fn remove(&self, item: &mut Json) -> Result<Json> {
         let removed = match self.parent(item)? {
             (Json::Object(properties), name) => {
                 let place = properties.iter().rposition(|(other, _)| **other == *name);

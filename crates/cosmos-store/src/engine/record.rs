@@ -6,7 +6,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 
 use super::{Item, Lsn};
-use crate::{Refusal, json::Json};
+use crate::{Result, json::Json};
 
 /// The properties that the service writes.
 pub(super) const SYSTEM_PROPERTIES: [&str; 5] = ["_rid", "_self", "_etag", "_attachments", "_ts"];
@@ -21,7 +21,6 @@ const BEHIND_ETAG: &str = r#"\"","_attachments":"attachments/","_ts":"#;
 
 const ETAG_CHARACTERS: usize = 36;
 
-/// A key of a map.
 pub(super) type Key = Arc<[u8]>;
 
 /// A stored item.
@@ -43,10 +42,8 @@ impl Record {
     /// Reads an item from the disk.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let (header, body) = bytes.split_at_checked(HEADER_BYTES)?;
-        let long =
-            |from: usize| Some(u64::from_be_bytes(header.get(from..from + 8)?.try_into().ok()?));
-        let short =
-            |from: usize| Some(u32::from_be_bytes(header.get(from..from + 4)?.try_into().ok()?));
+        let long = |at: usize| Some(u64::from_be_bytes(header.get(at..at + 8)?.try_into().ok()?));
+        let short = |at: usize| Some(u32::from_be_bytes(header.get(at..at + 4)?.try_into().ok()?));
         Some(Self {
             lsn: long(0)?,
             ts: long(8)?.cast_signed(),
@@ -68,10 +65,8 @@ impl Record {
 
     /// Returns the second in which the item's time to live ends.
     pub(super) fn expires(&self, default_ttl: Option<i64>) -> Option<i64> {
-        let ttl = match (default_ttl?, i64::from(self.ttl)) {
-            (default, 0) => default,
-            (_, own) => own,
-        };
+        let default = default_ttl?;
+        let ttl = if self.ttl == 0 { default } else { self.ttl.into() };
         (ttl > 0).then(|| self.ts.saturating_add(ttl))
     }
 
@@ -80,7 +75,6 @@ impl Record {
         self.expires(default_ttl).is_none_or(|end| end > now)
     }
 
-    /// Returns the ETag, with its quotes.
     pub(super) fn etag(&self) -> String {
         let digits = self.ts.checked_ilog10().map_or(1, |digits| digits as usize + 1);
         let end = self.body.len().saturating_sub(BEHIND_ETAG.len() + digits + 1);
@@ -93,17 +87,15 @@ impl Record {
     }
 
     /// Reads these properties of the item's body.
-    pub(super) fn properties(&self, names: &[&str]) -> Result<Json, Refusal> {
+    pub(super) fn properties(&self, names: &[&str]) -> Result<Json> {
         Json::parse_only(&self.body, names)
     }
 }
 
-/// Returns an item's number, from its key.
 pub(crate) fn rid_of(item_key: &[u8]) -> u64 {
     item_key.last_chunk().map_or(0, |rid| u64::from_be_bytes(*rid))
 }
 
-/// Returns the effective partition key of an item's key.
 pub(super) fn epk_of(item_key: &[u8]) -> &[u8] {
     item_key.split_at(item_key.len().saturating_sub(RID_BYTES)).0
 }
@@ -150,7 +142,6 @@ impl Names {
     }
 }
 
-/// Returns the ETag of a write of a store.
 pub(super) fn etag(store: u32, number: u64) -> String {
     let (high, low) = (number >> 48, number & 0xffff_ffff_ffff);
     format!("\"{store:08x}-0000-0100-{high:04x}-{low:012x}\"")

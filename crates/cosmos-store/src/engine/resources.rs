@@ -9,25 +9,20 @@ use super::{
     catalog::{Catalog, Container, conflict, not_found, precondition},
     definition, epk, record,
 };
-use crate::Refusal;
+use crate::{Refusal, Result};
 
 impl Catalog {
-    /// Creates a database.
-    pub(super) fn create_database(
-        &mut self,
-        name: &str,
-        throughput: Option<&Value>,
-    ) -> Result<Resource, Refusal> {
-        if self.database(Name::Id(name)).is_some() {
+    pub(super) fn create_database(&mut self, id: &str, offer: Option<&Value>) -> Result<Resource> {
+        if self.database(Name::Id(id)).is_some() {
             return Err(conflict());
         }
-        let content = throughput.map(offer_content).transpose()?;
+        let content = offer.map(offer_content).transpose()?;
         self.counters.database += 1;
         let number = self.counters.database;
         let rid = record::encode(&number.to_be_bytes());
         let link = format!("dbs/{rid}/");
         let json = json!({
-            "id": name, "_rid": rid, "_self": link, "_etag": self.new_etag(), "_colls": "colls/", "_users": "users/",
+            "id": id, "_rid": rid, "_self": link, "_etag": self.new_etag(), "_colls": "colls/", "_users": "users/",
             "_ts": self.counters.ts,
         });
         self.databases.insert(number, Arc::new(json.clone()));
@@ -45,7 +40,7 @@ impl Catalog {
         definition: Map<String, Value>,
         partitions: u32,
         throughput: Option<&Value>,
-    ) -> Result<Resource, Refusal> {
+    ) -> Result<Resource> {
         if !self.databases.contains_key(&database) {
             return Err(not_found());
         }
@@ -89,13 +84,12 @@ impl Catalog {
         Ok(Resource { rid, json })
     }
 
-    /// Replaces a complete definition.
     pub(super) fn replace_container(
         &mut self,
         id: ContainerId,
         definition: Map<String, Value>,
         if_match: Option<&str>,
-    ) -> Result<Resource, Refusal> {
+    ) -> Result<Resource> {
         let container = self.container(id)?;
         let old = container.definition.json.clone();
         if if_match.is_some_and(|etag| etag != "*" && old["_etag"] != etag) {
@@ -132,14 +126,14 @@ impl Catalog {
     }
 
     /// Removes a container with its offer.
-    pub(super) fn delete_container(&mut self, id: ContainerId) -> Result<(), Refusal> {
+    pub(super) fn delete_container(&mut self, id: ContainerId) -> Result<()> {
         let container = self.containers.remove(&id).ok_or_else(not_found)?;
         self.offers.retain(|_, offer| offer["offerResourceId"] != *container.names.container);
         Ok(())
     }
 
     /// Removes a database with its containers and offers.
-    pub(super) fn delete_database(&mut self, number: u32) -> Result<(), Refusal> {
+    pub(super) fn delete_database(&mut self, number: u32) -> Result<()> {
         let json = self.databases.remove(&number).ok_or_else(not_found)?;
         self.offers.retain(|_, offer| offer["offerResourceId"] != json["_rid"]);
         let containers: Vec<_> = self.containers_of(number).map(|container| container.id).collect();
@@ -159,8 +153,7 @@ impl Catalog {
         self.offers.insert(number, Arc::new(offer));
     }
 
-    /// Replaces the content of an offer.
-    pub(super) fn replace_offer(&mut self, rid: &str, offer: &Value) -> Result<Resource, Refusal> {
+    pub(super) fn replace_offer(&mut self, rid: &str, offer: &Value) -> Result<Resource> {
         let found = self.offers.iter().find(|(_, offer)| offer["_rid"] == rid);
         let (number, mut json) =
             found.map(|(number, offer)| (*number, offer.as_ref().clone())).ok_or_else(not_found)?;
@@ -178,7 +171,7 @@ impl Catalog {
 }
 
 /// Checks the content of an offer and completes it.
-fn offer_content(content: &Value) -> Result<Value, Refusal> {
+fn offer_content(content: &Value) -> Result<Value> {
     let autoscale = &content["offerAutopilotSettings"]["maxThroughput"];
     let (throughput, least, step) = if autoscale.is_null() {
         (&content["offerThroughput"], 400, 100)

@@ -1,14 +1,10 @@
 //! Operations on items, as far as they can be prepared without the store's state.
 
 use super::{
-    ItemOperation,
-    Operation::{self, Create, Replace, Upsert},
-    Patch,
-    catalog::Container,
-    definition, epk,
+    ItemOperation, Mode, Operation, Patch, catalog::Container, definition, epk,
     record::SYSTEM_PROPERTIES,
 };
-use crate::{Refusal, json::Json};
+use crate::{Refusal, Result, json::Json};
 
 /// The service's limits.
 const MAX_OPERATIONS: usize = 100;
@@ -29,13 +25,6 @@ pub(super) enum Action {
     Read,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
-    Create,
-    Upsert,
-    Replace,
-}
-
 /// The body of an item without system properties.
 pub(super) struct Body {
     pub json: Json,
@@ -48,7 +37,7 @@ pub(super) struct Body {
 pub(super) struct Transaction {
     pub key: Vec<Json>,
     pub epk: Vec<u8>,
-    pub steps: Vec<Result<Step, Refusal>>,
+    pub steps: Vec<Result<Step>>,
     /// True to find items whose time to live has ended, too.
     pub sees_expired: bool,
 }
@@ -59,7 +48,7 @@ impl Transaction {
         container: &Container,
         key: Option<&Json>,
         operations: Vec<ItemOperation>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self> {
         let definition = &container.definition;
         if operations.is_empty() || operations.len() > MAX_OPERATIONS {
             let text = format!(
@@ -68,16 +57,11 @@ impl Transaction {
             );
             return Err(Refusal::new(400, text));
         }
-        let key = match (key, operations.as_slice()) {
+        let key = match (key, operations.first().map(|first| &first.operation)) {
             (Some(key), _) => epk::values_of_key(key, definition.key_paths.len())?,
-            (
-                None,
-                [
-                    ItemOperation {
-                        operation: Create(body) | Upsert(body) | Replace(body), ..
-                    },
-                ],
-            ) => epk::values_of_item(body, &definition.key_paths)?,
+            (None, Some(Operation::Put(_, body))) if operations.len() == 1 => {
+                epk::values_of_item(body, &definition.key_paths)?
+            }
             _ => return Err(incomplete_key()),
         };
         if key.len() < definition.key_paths.len() {
@@ -103,48 +87,35 @@ pub(super) fn incomplete_key() -> Refusal {
 }
 
 impl Step {
-    fn prepare(container: &Container, key: &[Json], given: ItemOperation) -> Result<Self, Refusal> {
+    fn prepare(container: &Container, key: &[Json], given: ItemOperation) -> Result<Self> {
         let ItemOperation { operation, id, if_match, if_none_match } = given;
-        let of_id = |action| {
-            let id = id.clone().ok_or_else(|| Refusal::new(400, "The operation has no id."))?;
-            Ok(Self {
-                id,
-                action,
-                if_match: if_match.clone(),
-                if_none_match: if_none_match.clone(),
-            })
+        let (id, action) = match operation {
+            Operation::Put(mode, json) => {
+                let body = Body::new(json)?;
+                let own_id = body.json.get("id").and_then(Json::as_str);
+                let own_id = own_id.ok_or_else(|| Refusal::new(400, definition::NO_ID))?.to_owned();
+                let id = id.filter(|_| mode == Mode::Replace).unwrap_or_else(|| own_id.clone());
+                if mode != Mode::Replace || id != own_id {
+                    definition::check_id(&own_id)?;
+                }
+                let values = epk::values_of_item(&body.json, &container.definition.key_paths)?;
+                let mismatch = (values != key).then(|| {
+                    let text = "PartitionKey extracted from document doesn't match the one specified in the header. Learn more: https://aka.ms/CosmosDB/sql/errors/wrong-pk-value";
+                    Refusal::new(400, text).with_sub_status(1001)
+                });
+                (Some(id), Action::Put { mode, body, mismatch })
+            }
+            Operation::Patch(patch) => (id, Action::Patch(patch)),
+            Operation::Delete => (id, Action::Delete),
+            Operation::Read => (id, Action::Read),
         };
-        let (mode, json) = match operation {
-            Create(json) => (Mode::Create, json),
-            Upsert(json) => (Mode::Upsert, json),
-            Replace(json) => (Mode::Replace, json),
-            Operation::Patch(patch) => return of_id(Action::Patch(patch)),
-            Operation::Delete => return of_id(Action::Delete),
-            Operation::Read => return of_id(Action::Read),
-        };
-        let body = Body::new(json)?;
-        let Some(Json::Text(own_id)) = body.json.get("id") else {
-            return Err(Refusal::new(
-                400,
-                "The input content is invalid because the required properties - 'id; ' - are missing",
-            ));
-        };
-        let own_id = own_id.to_string();
-        let id = id.filter(|_| mode == Mode::Replace).unwrap_or_else(|| own_id.clone());
-        if mode != Mode::Replace || id != own_id {
-            definition::check_id(&own_id)?;
-        }
-        let values = epk::values_of_item(&body.json, &container.definition.key_paths)?;
-        let mismatch = (values != key).then(|| {
-            let text = "PartitionKey extracted from document doesn't match the one specified in the header. Learn more: https://aka.ms/CosmosDB/sql/errors/wrong-pk-value";
-            Refusal::new(400, text).with_sub_status(1001)
-        });
-        Ok(Self { id, action: Action::Put { mode, body, mismatch }, if_match, if_none_match })
+        let id = id.ok_or_else(|| Refusal::new(400, "The operation has no id."))?;
+        Ok(Self { id, action, if_match, if_none_match })
     }
 }
 
 impl Body {
-    pub(super) fn new(mut json: Json) -> Result<Self, Refusal> {
+    pub(super) fn new(mut json: Json) -> Result<Self> {
         let Json::Object(properties) = &mut json else {
             return Err(Refusal::new(400, "The input content is invalid: an item is an object."));
         };

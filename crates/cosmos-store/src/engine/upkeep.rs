@@ -12,7 +12,7 @@ use super::{
     steps::{self, Transaction},
     writer::Writer,
 };
-use crate::{Refusal, json::Json};
+use crate::{Refusal, Result, json::Json};
 
 /// How many items a transaction removes.
 const CHUNK: usize = 100;
@@ -22,20 +22,14 @@ impl Engine {
     ///
     /// # Errors
     /// 404, 400.
-    pub async fn delete_partition(
-        &self,
-        container: ContainerId,
-        key: &Json,
-    ) -> Result<(), Refusal> {
+    pub async fn delete_partition(&self, container: ContainerId, key: &Json) -> Result<()> {
         let range = self.view().range_of(container, key)?;
         if !range.is_point() {
             return Err(steps::incomplete_key());
         }
         loop {
             let range = range.clone();
-            let some =
-                self.queue.write(move |writer| writer.delete_some(container, &range)).await?;
-            if some == 0 {
+            if self.queue.write(move |writer| writer.delete_some(container, &range)).await? == 0 {
                 return Ok(());
             }
         }
@@ -58,11 +52,10 @@ impl Engine {
             }
             if let Some(minutes) = container.definition.retention_minutes {
                 let oldest = now.saturating_sub(minutes.saturating_mul(60));
-                if container.old_versions(oldest).is_empty() {
-                    continue;
+                if !container.old_versions(oldest).is_empty() {
+                    // A container that has gone has no versions.
+                    _ = self.queue.write(move |writer| writer.forget_versions(id, oldest)).await;
                 }
-                // A container that has gone has no versions.
-                _ = self.queue.write(move |writer| writer.forget_versions(id, oldest)).await;
             }
         }
         expired
@@ -73,7 +66,7 @@ impl Engine {
     ///
     /// # Errors
     /// 400 if its range cannot be smaller; 404.
-    pub async fn split(&self, container: ContainerId, partition: u32) -> Result<(), Refusal> {
+    pub async fn split(&self, container: ContainerId, partition: u32) -> Result<()> {
         let view = self.view();
         let (found, parent) = view.partition(container, partition).ok_or_else(not_found)?;
         let middle = found
@@ -100,16 +93,11 @@ impl Engine {
     ///
     /// # Errors
     /// 400 if they are none; 404.
-    pub async fn merge(&self, container: ContainerId, partitions: [u32; 2]) -> Result<(), Refusal> {
+    pub async fn merge(&self, container: ContainerId, partitions: [u32; 2]) -> Result<()> {
         let merge = move |writer: &mut Writer| {
             let container = writer.catalog.container_mut(container)?;
-            let mut parents: Vec<_> = container
-                .partitions
-                .iter()
-                .filter(|one| partitions.contains(&one.id))
-                .cloned()
-                .collect();
-            parents.sort_by(|one, other| one.range.from.cmp(&other.range.from));
+            let parents = container.partitions.iter().filter(|one| partitions.contains(&one.id));
+            let parents: Vec<_> = parents.cloned().collect();
             let [low, high] = &*parents else { return Err(not_found()) };
             if low.range.until != high.range.from {
                 return Err(Refusal::new(400, "The partitions are no neighbours."));
@@ -145,22 +133,22 @@ impl Engine {
 
 impl Writer {
     /// Deletes some items of a logical partition, and returns their number.
-    fn delete_some(&mut self, id: ContainerId, range: &EpkRange) -> Result<usize, Refusal> {
+    fn delete_some(&mut self, id: ContainerId, range: &EpkRange) -> Result<usize> {
         let container = self.catalog.container(id)?;
         let items = container
             .items
             .range::<_, [u8]>((Bound::Included(&*range.from), Bound::Excluded(&*range.until)));
         let (mut ids, mut key) = (Vec::new(), Vec::new());
         for (_, record) in items.take(CHUNK) {
-            let item = Json::parse(&record.body)?;
-            key = epk::values_of_item(&item, &container.definition.key_paths)?;
-            ids.push(item.get("id").and_then(Json::as_str).unwrap_or_default().to_owned());
+            let one = container.key_and_id(record)?;
+            key = one.0;
+            ids.push(one.1);
         }
         let deleted = ids.len();
         if deleted > 0 {
-            let done =
-                self.transact(id, Transaction::deletion(key, range.from.clone(), ids), false)?;
-            done.results.into_iter().collect::<Result<Vec<_>, _>>()?;
+            let deletion = Transaction::deletion(key, range.from.clone(), ids);
+            let done = self.transact(id, deletion, false)?;
+            done.results.into_iter().collect::<Result<Vec<_>>>()?;
         }
         Ok(deleted)
     }
@@ -170,7 +158,7 @@ impl Writer {
     }
 
     /// Removes the versions from before a second.
-    fn forget_versions(&mut self, id: ContainerId, oldest: i64) -> Result<(), Refusal> {
+    fn forget_versions(&mut self, id: ContainerId, oldest: i64) -> Result<()> {
         let old = self.catalog.container(id)?.old_versions(oldest);
         let container = self.catalog.container_mut(id)?;
         for key in old {

@@ -10,7 +10,7 @@ use super::{
     steps,
     writer::now,
 };
-use crate::{Refusal, json::Json};
+use crate::{Result, json::Json};
 
 /// A state of the whole store, which never changes. Cloning is cheap.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ impl View {
     ///
     /// # Errors
     /// 400 for a bad key, and for one with too many levels.
-    pub fn range_of(&self, container: ContainerId, key: &Json) -> Result<EpkRange, Refusal> {
+    pub fn range_of(&self, container: ContainerId, key: &Json) -> Result<EpkRange> {
         let definition = &self.catalog().container(container)?.definition;
         let levels = definition.key_paths.len();
         let values = epk::values_of_key(key, levels)?;
@@ -103,30 +103,17 @@ impl View {
     ///
     /// # Errors
     /// 400 for a bad key or a prefix of one.
-    pub fn read(
-        &self,
-        container: ContainerId,
-        key: &Json,
-        id: &str,
-    ) -> Result<Option<Item>, Refusal> {
-        let container = self.catalog().container(container)?;
-        let definition = &container.definition;
-        let values = epk::values_of_key(key, definition.key_paths.len())?;
-        if values.len() < definition.key_paths.len() {
+    pub fn read(&self, container: ContainerId, key: &Json, id: &str) -> Result<Option<Item>> {
+        let range = self.range_of(container, key)?;
+        if !range.is_point() {
             return Err(steps::incomplete_key());
         }
-        let epk = epk::hash(&values, definition.hash_version);
-        Ok(container.find(&epk, id))
+        Ok(self.read_in(container, &range, id))
     }
 
     /// Returns the item of a logical partition, the one of this range.
-    pub(crate) fn read_in(
-        &self,
-        container: ContainerId,
-        range: &EpkRange,
-        id: &str,
-    ) -> Option<Item> {
-        self.catalog().container(container).ok()?.find(&range.from, id)
+    pub(crate) fn read_in(&self, of: ContainerId, range: &EpkRange, id: &str) -> Option<Item> {
+        self.catalog().container(of).ok()?.find(&range.from, id)
     }
 
     /// Returns the items of a range in the order of a scan, which is that of insertion within a logical partition,
@@ -135,7 +122,8 @@ impl View {
         let Some(container) = self.catalog().containers.get(&container) else { return Items(None) };
         // The next text behind a place is that place with a zero.
         let after = after.map(|after| [after, &[0]].concat()).unwrap_or_default();
-        Items::new(container, Source::Items, range.from.clone().max(after), range.until.clone())
+        let range = EpkRange { from: range.from.clone().max(after), until: range.until.clone() };
+        Items::new(container, Source::Items, range)
     }
 }
 
@@ -176,12 +164,8 @@ const FIRST_CHUNK: usize = 8;
 const MAX_CHUNK: usize = 512;
 
 impl Items {
-    pub(super) fn new(
-        container: &Arc<Container>,
-        source: Source,
-        from: Vec<u8>,
-        until: Vec<u8>,
-    ) -> Self {
+    pub(super) fn new(container: &Arc<Container>, source: Source, range: EpkRange) -> Self {
+        let EpkRange { from, until } = range;
         let (container, chunk) = (Arc::clone(container), FIRST_CHUNK);
         let (read, is_last, now) = (VecDeque::new(), false, now());
         Self(Some(Rest { container, source, from, until, chunk, read, is_last, now }))

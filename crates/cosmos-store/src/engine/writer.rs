@@ -14,7 +14,7 @@ use super::{
     catalog::Catalog,
     disk::{self, Disk},
 };
-use crate::Refusal;
+use crate::{Refusal, Result};
 
 /// The most requests of one commit, and as many may wait for the next one. Each can have 2 MB.
 const MAX_REQUESTS: usize = 256;
@@ -50,7 +50,6 @@ impl Drop for Queue {
 }
 
 impl Queue {
-    /// Starts the thread.
     pub(super) fn start(disk: Option<Disk>, newest: Arc<RwLock<View>>) -> std::io::Result<Self> {
         let (sender, receiver) = mpsc::channel(MAX_REQUESTS);
         let thread = std::thread::Builder::new().name("cosmos-store-writer".to_owned());
@@ -61,10 +60,9 @@ impl Queue {
     /// Carries out a request. What it refuses must not have been written.
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        request: impl FnOnce(&mut Writer) -> Result<T, Refusal> + Send + 'static,
-    ) -> Result<T, Refusal> {
-        let lost =
-            || Refusal::new(500, "The write was not carried out: the store cannot be written.");
+        request: impl FnOnce(&mut Writer) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let lost = || Refusal::new(500, "The write was not carried out: the store cannot write.");
         let (answer, answered) = oneshot::channel();
         let work: Work = Box::new(move |writer| {
             let result = request(writer);

@@ -9,6 +9,14 @@ use super::{call, callers};
 /// The regions of the account, of which the second one is for reading: SDKs name one to prefer it.
 const REGIONS: [&str; 2] = ["East US", "West US"];
 
+/// The limits of the service, as JSON: an SDK takes an empty object for a fault.
+const QUERY_ENGINE: &str = r#"{"maxSqlQueryInputLength":262144,"maxJoinsPerSqlQuery":5,"maxLogicalAndPerSqlQuery":500,
+    "maxLogicalOrPerSqlQuery":500,"maxUdfRefPerSqlQuery":10,"maxInExpressionItemsCount":16000,
+    "queryMaxInMemorySortDocumentCount":500,"maxQueryRequestTimeoutFraction":0.9,"sqlAllowNonFiniteNumbers":false,
+    "sqlAllowAggregateFunctions":true,"sqlAllowSubQuery":true,"sqlAllowScalarSubQuery":true,"allowNewKeywords":true,
+    "sqlAllowLike":true,"sqlAllowGroupByClause":true,"maxSpatialQueryCells":12,"spatialMaxGeometryPointCount":256,
+    "sqlDisableQueryILOptimization":false,"sqlDisableFilterPlanOptimization":false}"#;
+
 /// Returns the account. Its locations have the address by which the caller came, so that a client behind a proxy or in
 /// a container stays there; those of two regions have the host of it, and their ports.
 pub(super) fn account(request: &Request<Bytes>, ports: Option<[u16; 2]>) -> Value {
@@ -28,28 +36,6 @@ pub(super) fn account(request: &Request<Bytes>, ports: Option<[u16; 2]>) -> Valu
         }
     };
     let host = authority.split(['.', ':']).next();
-    // The limits are those of the service; an SDK takes an empty object for a fault.
-    let engine = json!({
-        "maxSqlQueryInputLength": 262_144,
-        "maxJoinsPerSqlQuery": 5,
-        "maxLogicalAndPerSqlQuery": 500,
-        "maxLogicalOrPerSqlQuery": 500,
-        "maxUdfRefPerSqlQuery": 10,
-        "maxInExpressionItemsCount": 16_000,
-        "queryMaxInMemorySortDocumentCount": 500,
-        "maxQueryRequestTimeoutFraction": 0.9,
-        "sqlAllowNonFiniteNumbers": false,
-        "sqlAllowAggregateFunctions": true,
-        "sqlAllowSubQuery": true,
-        "sqlAllowScalarSubQuery": true,
-        "allowNewKeywords": true,
-        "sqlAllowLike": true,
-        "sqlAllowGroupByClause": true,
-        "maxSpatialQueryCells": 12,
-        "spatialMaxGeometryPointCount": 256,
-        "sqlDisableQueryILOptimization": false,
-        "sqlDisableFilterPlanOptimization": false,
-    });
     json!({
         "_self": "",
         "id": host,
@@ -71,6 +57,6 @@ pub(super) fn account(request: &Request<Bytes>, ports: Option<[u16; 2]>) -> Valu
         "userConsistencyPolicy": {"defaultConsistencyLevel": "Session"},
         "systemReplicationPolicy": {"minReplicaSetSize": 3, "maxReplicasetSize": 4},
         "readPolicy": {"primaryReadCoefficient": 1, "secondaryReadCoefficient": 1},
-        "queryEngineConfiguration": engine.to_string(),
+        "queryEngineConfiguration": QUERY_ENGINE,
     })
 }

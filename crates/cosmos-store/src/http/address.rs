@@ -30,7 +30,6 @@ pub(super) struct Container {
 }
 
 impl Container {
-    /// Returns its path by names.
     pub(super) fn path(&self) -> String {
         format!("dbs/{}/colls/{}", self.database, self.definition.name)
     }
@@ -52,7 +51,6 @@ pub(super) fn names(segment: &str) -> impl Iterator<Item = Name<'_>> {
     std::iter::once(Name::Id(segment)).chain(rid)
 }
 
-/// Returns the database that a segment names.
 pub(super) fn database(view: &View, segment: &str) -> Option<Resource> {
     names(segment).find_map(|name| view.database(name))
 }
@@ -93,12 +91,6 @@ pub(super) fn kind(request: &Request<Bytes>, segments: &[&str]) -> Option<Kind> 
         _ => return None,
     };
     Some(kind)
-}
-
-/// Returns the refusal of what does not exist.
-pub(super) fn not_found() -> Refusal {
-    let text = r#"Message: {"Errors":["Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found"]}"#;
-    Refusal::new(404, text)
 }
 
 /// Returns the refusal of a request for the items of a container that does not exist: by the sub-status an SDK knows

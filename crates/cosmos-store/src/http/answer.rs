@@ -1,13 +1,15 @@
 //! Answers with the headers of the service.
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header::CONTENT_TYPE};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header::CONTENT_TYPE,
+};
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::{
     Touched,
-    call::{Call, reads},
+    call::{demands_newest, header, reads},
     scope::Scope,
 };
 use crate::{
@@ -65,14 +67,10 @@ impl Answer {
     }
 
     pub(super) fn refusal(refusal: &Refusal) -> Self {
-        let code = match refusal.status {
-            413 => "RequestEntityTooLarge".to_owned(),
-            429 => "429".to_owned(),
-            449 => "RetryWith".to_owned(),
-            status => {
-                let reason = StatusCode::from_u16(status).ok().and_then(|it| it.canonical_reason());
-                reason.unwrap_or_default().replace(' ', "")
-            }
+        let status = StatusCode::from_u16(refusal.status).ok();
+        let code = match status.and_then(|it| it.canonical_reason()).unwrap_or_default() {
+            "Payload Too Large" => "RequestEntityTooLarge".to_owned(),
+            reason => reason.replace(' ', ""),
         };
         let answer = Self::json(refusal.status, &json!({"code": code, "message": refusal.message}));
         match refusal.sub_status {
@@ -112,10 +110,9 @@ impl Answer {
 
     /// Adds the state of one physical partition.
     pub(super) fn partition(self, id: u32, lsn: Lsn) -> Self {
-        let id = id.to_string();
         let number = lsn.to_string();
         self.header("x-ms-session-token", &format!("{id}:-1#{lsn}"))
-            .header("x-ms-documentdb-partitionkeyrangeid", &id)
+            .header("x-ms-documentdb-partitionkeyrangeid", &id.to_string())
             .header("lsn", &number)
             .header("x-ms-cosmos-llsn", &number)
             .header("x-ms-global-committed-lsn", &number)
@@ -123,7 +120,6 @@ impl Answer {
             .header("x-ms-cosmos-quorum-acked-llsn", &number)
     }
 
-    /// Adds the LSN of an item.
     pub(super) fn item_lsn(self, lsn: Lsn) -> Self {
         let lsn = lsn.to_string();
         self.header("x-ms-item-lsn", &lsn).header("x-ms-cosmos-item-llsn", &lsn)
@@ -143,14 +139,14 @@ impl Answer {
         self.header("x-ms-session-token", &tokens.collect::<Vec<_>>().join(","))
     }
 
-    pub(super) fn into_response(mut self, call: &Call) -> Response<Bytes> {
+    pub(super) fn into_response(mut self, request: &Request<Bytes>) -> Response<Bytes> {
         if !self.body.is_empty() && !self.headers.contains_key(CONTENT_TYPE) {
             self.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
-        let activity = call.header("x-ms-activity-id").map(str::to_owned);
+        let activity = header(request, "x-ms-activity-id").map(str::to_owned);
         let activity = activity.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         // A read of the latest committed state asks a quorum of replicas.
-        let is_doubled = reads(&call.request) && call.demands_newest();
+        let is_doubled = reads(request) && demands_newest(request);
         let charge = if is_doubled { 2.0 * self.charge } else { self.charge };
         let answer = self
             .header("x-ms-activity-id", &activity)

@@ -12,11 +12,11 @@ use super::{
     address::is_rid,
     call::{decoded, header, path},
 };
-use crate::Refusal;
+use crate::{Refusal, Result};
 
 /// Checks that the request is signed with a key. The age of the date is not checked, so that a machine that slept can
 /// go on.
-pub(super) fn check(request: &Request<Bytes>, key: &str) -> Result<(), Refusal> {
+pub(super) fn check(request: &Request<Bytes>, key: &str) -> Result<()> {
     let refused = |message: &str| Err(Refusal::new(401, message));
     let Some(token) = header(request, "authorization") else {
         return refused(

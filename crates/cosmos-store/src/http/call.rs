@@ -7,7 +7,7 @@ use http::{Method, Request};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use crate::{Refusal, json::Json};
+use crate::{Refusal, Result, engine::View, json::Json};
 
 pub(super) mod name {
     //! Headers of requests.
@@ -26,16 +26,17 @@ pub(super) mod name {
     pub(crate) const UPSERT: &str = "x-ms-documentdb-is-upsert";
 }
 
-/// A request, whose address is split into its decoded segments.
+/// A request, whose address is split into its decoded segments, and the state that it sees.
 pub(super) struct Call {
     pub(super) request: Request<Bytes>,
-    pub(super) segments: Vec<String>,
+    segments: Vec<String>,
+    pub(super) view: View,
 }
 
 impl Call {
-    pub(super) fn new(request: Request<Bytes>) -> Self {
+    pub(super) fn new(request: Request<Bytes>, view: View) -> Self {
         let segments = segments(path(request.uri()));
-        Self { request, segments }
+        Self { request, segments, view }
     }
 
     pub(super) fn method(&self) -> &Method {
@@ -59,12 +60,12 @@ impl Call {
         self.request.body()
     }
 
-    pub(super) fn json(&self) -> Result<Json, Refusal> {
+    pub(super) fn json(&self) -> Result<Json> {
         Json::parse(self.body())
     }
 
     /// Returns the body as a value of `serde_json`, for the definitions of resources.
-    pub(super) fn value(&self) -> Result<Value, Refusal> {
+    pub(super) fn value(&self) -> Result<Value> {
         let mut text = Vec::new();
         let bytes = if self.body().first() == Some(&0x80) {
             self.json()?.write(&mut text);
@@ -83,7 +84,7 @@ impl Call {
     }
 
     /// Returns the partition key of the request. `[]` is none.
-    pub(super) fn key(&self) -> Result<Option<Json>, Refusal> {
+    pub(super) fn key(&self) -> Result<Option<Json>> {
         match self.header(name::KEY) {
             None => Ok(None),
             Some(text) => match Json::parse(text.as_bytes()) {
@@ -98,16 +99,16 @@ impl Call {
     }
 
     /// Returns the most items of a page that the request allows; `None` lets the store choose.
-    pub(super) fn max_items(&self) -> Result<Option<u32>, Refusal> {
+    pub(super) fn max_items(&self) -> Result<Option<u32>> {
         let Some(text) = self.header(name::MAX_ITEMS) else { return Ok(None) };
         match text.trim().parse::<i32>() {
             Ok(-1) => Ok(None),
             Ok(count @ 1..) => Ok(u32::try_from(count).ok()),
             _ => {
                 let header = name::MAX_ITEMS;
-                let message =
+                let text =
                     format!("The value '{text}' specified for the header '{header}' is invalid.");
-                Err(Refusal::new(400, message))
+                Err(Refusal::new(400, text))
             }
         }
     }
@@ -118,16 +119,16 @@ impl Call {
         let prefers = self.header("prefer").is_some_and(|it| it.contains("return=minimal"));
         answers.map_or(prefers, |it| it.eq_ignore_ascii_case("false"))
     }
+}
 
-    /// Returns true for a read that has to see the latest committed state.
-    pub(super) fn demands_newest(&self) -> bool {
-        let is = |name: &str, wanted: [&str; 2]| {
-            let value = self.header(name);
-            value.is_some_and(|value| wanted.iter().any(|name| value.eq_ignore_ascii_case(name)))
-        };
-        is("x-ms-cosmos-read-consistency-strategy", ["LatestCommitted", "GlobalStrong"])
-            || is("x-ms-consistency-level", ["Strong", "BoundedStaleness"])
-    }
+/// Returns true for a read that has to see the latest committed state.
+pub(super) fn demands_newest(request: &Request<Bytes>) -> bool {
+    let is = |name: &str, wanted: [&str; 2]| {
+        let value = header(request, name);
+        value.is_some_and(|value| wanted.iter().any(|name| value.eq_ignore_ascii_case(name)))
+    };
+    is("x-ms-cosmos-read-consistency-strategy", ["LatestCommitted", "GlobalStrong"])
+        || is("x-ms-consistency-level", ["Strong", "BoundedStaleness"])
 }
 
 /// Returns the path of an address. The JavaScript SDK does not encode a `?` in the id of an item, so what follows it
@@ -160,7 +161,6 @@ pub(super) fn is_query(request: &Request<Bytes>) -> bool {
     is(request, name::QUERY) || is(request, "x-ms-documentdb-query")
 }
 
-/// Returns true for a request that reads, or queries.
 pub(super) fn reads(request: &Request<Bytes>) -> bool {
     *request.method() == Method::GET || is_query(request)
 }

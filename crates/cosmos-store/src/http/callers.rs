@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Uri, header, uri::Authority};
 
-use crate::Refusal;
+use crate::{Refusal, Result};
 
 /// The name that lets everyone call, pages of other sites included.
 const EVERYONE: &str = "*";
@@ -30,20 +30,19 @@ pub fn stranger<'a>(
     allowed_hosts: &[String],
     origins: &[String],
 ) -> Option<Stranger<'a>> {
-    let is_allowed =
-        |host: &str| allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
+    let is_allowed = |host: &str| allowed_hosts.iter().any(|it| it.eq_ignore_ascii_case(host));
     if is_allowed(EVERYONE) {
         return None;
     }
     let hosts = authorities(uri, headers).map(host);
     let mut strangers =
-        hosts.filter(|host| !host.is_empty() && !is_this_machine(host) && !is_allowed(host));
+        hosts.filter(|it| !it.is_empty() && !is_this_machine(it) && !is_allowed(it));
     let is_own = |origin: &str| {
         let site = origin.split_once("://").map(|(_, site)| site);
         authorities(uri, headers).any(|authority| site == Some(authority))
     };
-    let mut sites =
-        headers.get_all(header::ORIGIN).iter().map(|origin| origin.to_str().unwrap_or_default());
+    let sites = headers.get_all(header::ORIGIN).iter();
+    let mut sites = sites.map(|origin| origin.to_str().unwrap_or_default());
     strangers.next().map(Stranger::Host).or_else(|| {
         sites.find(|site| !is_own(site) && !is_listed(origins, site)).map(Stranger::Page)
     })
@@ -55,7 +54,7 @@ pub fn is_listed(origins: &[String], origin: &str) -> bool {
 }
 
 /// Refuses a request that is not to be answered.
-pub(super) fn check(request: &Request<Bytes>, allowed_hosts: &[String]) -> Result<(), Refusal> {
+pub(super) fn check(request: &Request<Bytes>, allowed_hosts: &[String]) -> Result<()> {
     let text = match stranger(request.uri(), request.headers(), allowed_hosts, &[]) {
         None => return Ok(()),
         Some(Stranger::Host(host)) => format!(
@@ -68,11 +67,8 @@ pub(super) fn check(request: &Request<Bytes>, allowed_hosts: &[String]) -> Resul
 }
 
 /// Returns the host, with its port, by which the caller came.
-pub(super) fn authorities<'a>(
-    uri: &'a Uri,
-    headers: &'a HeaderMap,
-) -> impl Iterator<Item = &'a str> {
-    let named = headers.get_all(header::HOST).iter().filter_map(|it| it.to_str().ok());
+pub(super) fn authorities<'a>(uri: &'a Uri, of: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
+    let named = of.get_all(header::HOST).iter().filter_map(|it| it.to_str().ok());
     uri.authority().map(Authority::as_str).into_iter().chain(named)
 }
 

@@ -19,7 +19,7 @@ use super::{
     scope::Scope,
 };
 use crate::{
-    Refusal,
+    Refusal, Result,
     engine::{ContainerId, EpkRange, Item, Lsn, Partition, Version, View},
     json::Json,
 };
@@ -50,7 +50,7 @@ enum Start {
 }
 
 impl Start {
-    fn new(call: &Call) -> Result<Self, Refusal> {
+    fn new(call: &Call) -> Result<Self> {
         let etag = call.header(name::IF_NONE_MATCH).or_else(|| call.header(name::CONTINUATION));
         let since = call.header("if-modified-since");
         match (etag.map(|etag| etag.trim_matches('"')), since) {
@@ -89,15 +89,10 @@ impl Start {
 }
 
 impl Service {
-    pub(super) async fn changes(
-        view: &View,
-        call: &Call,
-        container: &Container,
-    ) -> Result<Answer, Refusal> {
+    pub(super) async fn changes(call: &Call, container: &Container) -> Result<Answer> {
         let start = Start::new(call)?;
-        let is_full = call
-            .header(name::CHANGE_FEED)
-            .is_some_and(|feed| feed.eq_ignore_ascii_case("Full-Fidelity Feed"));
+        let feed = call.header(name::CHANGE_FEED).unwrap_or_default();
+        let is_full = feed.eq_ignore_ascii_case("Full-Fidelity Feed");
         let form = if is_full {
             Form::AllVersions
         } else if call.header("x-ms-cosmos-changefeed-wire-format-version").is_some() {
@@ -110,37 +105,31 @@ impl Service {
                         beginning nor at a time.";
             return Err(Refusal::new(400, text));
         }
-        let scope = Scope::new(view, container, call)?;
+        let scope = Scope::new(call, container)?;
         scope.check_session(call)?;
         let most = limit_of(call)?;
-        let names: Vec<String> = container
-            .definition
-            .key_paths
-            .iter()
-            .filter_map(|path| path.names().last().cloned())
-            .collect();
+        let paths = container.definition.key_paths.iter();
+        let names = paths.filter_map(|path| path.names().last().cloned()).collect();
 
-        let (view, id) = (view.clone(), container.id);
+        let (view, id) = (call.view.clone(), container.id);
         let (scope, changes, ends) = blocking(move || {
-            let mut page = Page { changes: Vec::new(), bytes: 0, most };
+            let changes = Vec::new();
+            let mut page = Page { view, container: id, form, names, changes, bytes: 0, most };
             let mut ends = Vec::with_capacity(scope.partitions.len());
             for partition in &scope.partitions {
-                let after = start.lsn(&view, id, partition);
+                let after = start.lsn(&page.view, id, partition);
                 let range = partition.range.intersection(&scope.range);
-                let end = page.read(&view, id, partition, &range, after, form, &names)?;
-                ends.push((partition.id, end));
+                ends.push((partition.id, page.read(partition.id, &range, after)?));
             }
             Ok((scope, page.changes, ends))
         })
         .await?;
 
         let etag = match &ends[..] {
-            [(_, lsn)] => format!("\"{lsn}\""),
-            all => {
-                let all: Vec<String> = all.iter().map(|(id, lsn)| format!("{id}={lsn}")).collect();
-                format!("\"{}\"", all.join(","))
-            }
+            [(_, lsn)] => lsn.to_string(),
+            all => all.iter().map(|(id, lsn)| format!("{id}={lsn}")).collect::<Vec<_>>().join(","),
         };
+        let etag = format!("\"{etag}\"");
         let answer = if changes.is_empty() {
             Answer::new(304).count(0)
         } else {
@@ -151,12 +140,17 @@ impl Service {
 }
 
 /// Returns the most changes of a page; without a number the page ends at its size.
-fn limit_of(call: &Call) -> Result<usize, Refusal> {
+fn limit_of(call: &Call) -> Result<usize> {
     if call.header(name::MAX_ITEMS).is_some() { limit(call) } else { Ok(1_000) }
 }
 
 /// A page that is being filled.
 struct Page {
+    view: View,
+    container: ContainerId,
+    form: Form,
+    /// The last names of the paths of the partition key.
+    names: Vec<String>,
     changes: Vec<Bytes>,
     bytes: usize,
     most: usize,
@@ -169,27 +163,19 @@ impl Page {
 
     /// Reads changes of a physical partition until the page is full, and returns the LSN behind which the next page
     /// begins. All changes of one LSN are on one page.
-    #[expect(clippy::too_many_arguments, reason = "a part of the feed has as many")]
-    fn read(
-        &mut self,
-        view: &View,
-        container: ContainerId,
-        partition: &Partition,
-        range: &EpkRange,
-        mut after: Lsn,
-        form: Form,
-        names: &[String],
-    ) -> Result<Lsn, Refusal> {
+    fn read(&mut self, partition: u32, range: &EpkRange, mut after: Lsn) -> Result<Lsn> {
         while !self.is_full() {
+            let Self { view, container, form, names, .. } = &*self;
             let wanted = CHUNK_ITEMS.min(self.most - self.changes.len());
-            let (chunk, until, more) = if form == Form::AllVersions {
-                let (all, until) = view.versions(container, partition.id, range, after, wanted)?;
+            let (chunk, until, more) = if *form == Form::AllVersions {
+                let (all, until) = view.versions(*container, partition, range, after, wanted)?;
                 let more = !all.is_empty();
-                let all = all.iter().map(|version| (version.lsn, version_json(version, names)));
+                let all = all.iter();
+                let all = all.map(|(lsn, version)| (*lsn, version_json(*lsn, version, names)));
                 (all.collect::<Vec<_>>(), until, more)
             } else {
-                let page = view.changes(container, partition.id, range, after, wanted);
-                let all = page.items.iter().map(|item| (item.lsn, item_json(item, form)));
+                let page = view.changes(*container, partition, range, after, wanted);
+                let all = page.items.iter().map(|item| (item.lsn, item_json(item, *form)));
                 (all.collect(), page.until, page.more)
             };
             for changes in chunk.chunk_by(|(one, _), (other, _)| one == other) {
@@ -227,17 +213,17 @@ fn item_json(item: &Item, form: Form) -> Bytes {
     json.into()
 }
 
-fn version_json(version: &Version, names: &[String]) -> Bytes {
+fn version_json(lsn: Lsn, version: &Version, names: &[String]) -> Bytes {
     let mut metadata = json!({
-        "lsn": version.lsn,
+        "lsn": lsn,
         "crts": version.time,
         "operationType": version.operation,
         "previousImageLSN": version.previous_lsn.unwrap_or_default(),
     });
     let mut json = b"{".to_vec();
-    if let Some(item) = &version.current {
+    if let Some(body) = version.body() {
         json.extend_from_slice(b"\"current\":");
-        json.extend_from_slice(&item.body);
+        json.extend_from_slice(body);
         json.push(b',');
     } else {
         metadata["id"] = json!(version.id);

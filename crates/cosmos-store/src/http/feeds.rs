@@ -12,9 +12,8 @@ use super::{
     scope::Scope,
 };
 use crate::{
-    Refusal,
-    engine::{ContainerId, EpkRange, View},
-    query::Work,
+    Result,
+    engine::{ContainerId, EpkRange},
 };
 
 /// The bytes of the items of a page at most, unless one item is larger:
@@ -27,19 +26,15 @@ const DEFAULT_PAGE_ITEMS: u32 = 100;
 const MAX_PAGE_ITEMS: u32 = 1_000;
 
 impl Service {
-    pub(super) async fn read_feed(
-        view: &View,
-        call: &Call,
-        container: &Container,
-    ) -> Result<Answer, Refusal> {
-        let scope = Scope::new(view, container, call)?;
+    pub(super) async fn read_feed(call: &Call, container: &Container) -> Result<Answer> {
+        let scope = Scope::new(call, container)?;
         scope.check_session(call)?;
         let after = call
             .header(name::CONTINUATION)
             .map(|token| place(token, container.id, &scope.range).ok_or_else(bad_continuation))
             .transpose()?;
         let most = limit(call)?;
-        let (view, id, range) = (view.clone(), container.id, scope.range.clone());
+        let (view, id, range) = (call.view.clone(), container.id, scope.range.clone());
         let (bodies, continuation) = blocking(move || {
             let mut items = view.scan(id, &range, after.as_deref()).peekable();
             let mut bodies = Vec::new();
@@ -75,7 +70,7 @@ fn place(token: &str, container: ContainerId, range: &EpkRange) -> Option<Vec<u8
 }
 
 /// Returns the most items of a page of a feed.
-pub(super) fn limit(call: &Call) -> Result<usize, Refusal> {
+pub(super) fn limit(call: &Call) -> Result<usize> {
     let limit = match call.max_items()? {
         None if call.header(name::MAX_ITEMS).is_some() => MAX_PAGE_ITEMS,
         limit => limit.unwrap_or(DEFAULT_PAGE_ITEMS),
@@ -86,14 +81,8 @@ pub(super) fn limit(call: &Call) -> Result<usize, Refusal> {
 /// Adds the charge of a page of a feed, which has loaded what it returns.
 pub(super) fn charged(mut answer: Answer) -> Answer {
     let items = answer.touched.items_returned;
-    let bytes = answer.body.len();
-    answer.touched.work = Work {
-        seeks: 0,
-        items_loaded: items,
-        bytes_loaded: bytes,
-        items_matched: items,
-        bytes_matched: bytes,
-    };
+    let work = &mut answer.touched.work;
+    (work.items_loaded, work.items_matched) = (items, items);
     let charge = reads::feed(items, answer.body.len());
     answer.charge(charge)
 }

@@ -2,7 +2,7 @@
 
 use super::{call::bad_continuation, scope::epk};
 use crate::{
-    Refusal,
+    Result,
     engine::{EpkRange, View, hex},
     query::{self, Page, PageRequest},
     sql::Prepared,
@@ -15,7 +15,7 @@ pub(super) fn page(
     query: &Prepared,
     mut request: PageRequest<'_>,
     mut parts: Vec<EpkRange>,
-) -> Result<Page, Refusal> {
+) -> Result<Page> {
     let mut token = None;
     if let Some(continuation) = request.continuation {
         let (part, rest) = continuation.split_once('|').ok_or_else(bad_continuation)?;

@@ -6,56 +6,16 @@
 use std::str::from_utf8;
 
 use super::{Kind, batch::MAX_OPERATIONS};
-use crate::Refusal;
+use crate::{Refusal, Result};
 
 const VERSION: u8 = 0x81;
 
-/// A layout of rows: its id and its columns, those with bits first.
-struct Schema {
-    id: u32,
-    columns: &'static [Column],
-}
+// The ids of the schemas.
+const SEGMENT: u32 = 2_147_473_648;
+const RECORD: u32 = 2_147_473_649;
+const BATCH_OPERATION: u32 = 2_145_473_648;
+const BATCH_RESULT: u32 = 2_145_473_649;
 
-/// Where a column is in a row. The token of a sparse column is its place in the schema, from 1.
-#[derive(Clone, Copy, PartialEq)]
-enum Column {
-    /// Four bytes that are always there, with a bit that says whether they count.
-    Fixed,
-    /// Bytes after their length, if the column's bit says so.
-    Variable,
-    /// A type, a token and a value, at the end.
-    Sparse,
-}
-
-use Column::{Fixed, Sparse, Variable};
-
-const SEGMENT: Schema = Schema { id: 2_147_473_648, columns: &[Fixed, Sparse, Sparse, Sparse] };
-
-const RECORD_ID: u32 = 2_147_473_649;
-
-const BATCH_OPERATION: Schema = Schema {
-    id: 2_145_473_648,
-    columns: &[
-        Fixed, Fixed, Variable, Variable, Variable, Variable, Variable, Sparse, Sparse, Sparse,
-        Sparse, Sparse,
-    ],
-};
-
-const BATCH_RESULT: Schema =
-    Schema { id: 2_145_473_649, columns: &[Fixed, Fixed, Variable, Variable, Sparse, Sparse] };
-
-/// A value of a column.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Value<'a> {
-    Number(u32),
-    Double(f64),
-    Bool(bool),
-    Bytes(&'a [u8]),
-    /// A value of a type that no column of these schemas has.
-    Other,
-}
-
-/// An operation of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Operation {
     /// Its kind.
@@ -96,11 +56,8 @@ pub(crate) fn is_hybrid_row(body: &[u8]) -> bool {
     body.first() == Some(&VERSION)
 }
 
-/// Reads the operations of a batch, at most one more than a batch may have.
-///
-/// # Errors
-/// 400 for bytes that are no batch.
-pub(crate) fn read(body: &[u8]) -> Result<Vec<Operation>, Refusal> {
+/// Reads the operations of a batch, at most one more than a batch may have. Errors: 400 for bytes that are no batch.
+pub(crate) fn read(body: &[u8]) -> Result<Vec<Operation>> {
     let bad = || Refusal::new(400, "The batch request body is not a valid HybridRow stream.");
     let rows = records(body).ok_or_else(bad)?;
     rows.into_iter().map(|bytes| operation(bytes).ok_or_else(bad)).collect()
@@ -109,12 +66,12 @@ pub(crate) fn read(body: &[u8]) -> Result<Vec<Operation>, Refusal> {
 /// Writes the answer to a batch.
 pub(crate) fn write(outcomes: &[Outcome]) -> Vec<u8> {
     let mut to = Vec::new();
-    begin(&mut to, SEGMENT.id);
+    begin(&mut to, SEGMENT);
     to.push(1);
     to.extend(10_u32.to_le_bytes());
     for outcome in outcomes {
         let row = result(outcome);
-        begin(&mut to, RECORD_ID);
+        begin(&mut to, RECORD);
         // A row is an item of at most 2 MB and a few numbers.
         to.extend(u32::try_from(row.len()).unwrap_or(u32::MAX).to_le_bytes());
         to.extend(crc32fast::hash(&row).to_le_bytes());
@@ -125,7 +82,7 @@ pub(crate) fn write(outcomes: &[Outcome]) -> Vec<u8> {
 
 fn result(outcome: &Outcome) -> Vec<u8> {
     let mut to = Vec::new();
-    begin(&mut to, BATCH_RESULT.id);
+    begin(&mut to, BATCH_RESULT);
     let variable = [outcome.etag.as_deref().map(str::as_bytes), outcome.body.as_deref()];
     to.push(0b11 | u8::from(variable[0].is_some()) << 2 | u8::from(variable[1].is_some()) << 3);
     to.extend(u32::from(outcome.status).to_le_bytes());
@@ -157,38 +114,46 @@ fn begin(to: &mut Vec<u8>, schema: u32) {
 }
 
 fn operation(bytes: &[u8]) -> Option<Operation> {
-    let row = row(bytes, &BATCH_OPERATION)?;
-    let column = |token: usize| row.get(token - 1).copied().flatten();
-    let text = |token| match column(token) {
+    let row = Row::read(bytes, BATCH_OPERATION, 5)?;
+    let text = |bytes: Option<&[u8]>| match bytes {
         None => Some(None),
-        Some(Value::Bytes(bytes)) => Some(Some(from_utf8(bytes).ok()?.to_owned())),
-        Some(_) => None,
+        Some(bytes) => Some(Some(from_utf8(bytes).ok()?.to_owned())),
     };
-    let kind = match column(1)? {
-        Value::Number(0) => Kind::Create,
-        Value::Number(1) => Kind::Patch,
-        Value::Number(2) => Kind::Read,
-        Value::Number(4) => Kind::Delete,
-        Value::Number(5) => Kind::Replace,
-        Value::Number(20) => Kind::Upsert,
+    // The resource has to be an item.
+    let [Some(kind), Some(2)] = row.fixed else { return None };
+    let kind = match kind {
+        0 => Kind::Create,
+        1 => Kind::Patch,
+        2 => Kind::Read,
+        4 => Kind::Delete,
+        5 => Kind::Replace,
+        20 => Kind::Upsert,
         _ => return None,
     };
-    if column(2)? != Value::Number(2) {
-        return None; // No operation on an item.
-    }
-    let body = match column(7) {
-        Some(Value::Bytes(body)) => body.to_vec(),
-        _ => Vec::new(),
-    };
-    Some(Operation {
+    let [partition_key, _, id, _, body] = row.variable[..] else { return None };
+    let mut operation = Operation {
         kind,
-        id: text(5)?,
-        partition_key: text(3)?,
-        body,
-        if_match: text(9)?,
-        if_none_match: text(10)?,
-        minimal: column(12) == Some(Value::Bool(true)),
-    })
+        id: text(id)?,
+        partition_key: text(partition_key)?,
+        body: body.unwrap_or_default().to_vec(),
+        if_match: None,
+        if_none_match: None,
+        minimal: false,
+    };
+    let mut rest = row.sparse;
+    while !rest.0.is_empty() {
+        let (kind, path, value) = rest.sparse(12)?;
+        let value = Some(value).filter(|_| matches!(kind, 20 | 21));
+        match path {
+            Path::Token(9) | Path::Name(b"ifMatch") => operation.if_match = text(value)?,
+            Path::Token(10) | Path::Name(b"ifNoneMatch") => operation.if_none_match = text(value)?,
+            Path::Token(12) | Path::Name(b"minimalReturnPreference") => {
+                operation.minimal = kind == TRUE;
+            }
+            _ => {}
+        }
+    }
+    Some(operation)
 }
 
 /// Returns the rows in the records of a stream, at most one more than a batch may have.
@@ -197,77 +162,58 @@ fn records(body: &[u8]) -> Option<Vec<&[u8]>> {
     let mut rows = Vec::new();
     while !rest.0.is_empty() && rows.len() <= MAX_OPERATIONS {
         let mut header = Reader(rest.0);
-        let schema = header.schema()?;
-        if schema == SEGMENT.id {
-            header.take(1)?; // The mask; a length has to be there.
-            let length = header.number()? as usize;
-            let row = row(rest.take(length)?, &SEGMENT)?;
-            row.first()?.as_ref()?;
-        } else if schema == RECORD_ID {
-            let length = header.number()? as usize;
-            let crc = header.number()?;
-            let bytes = header.take(length)?;
-            if crc32fast::hash(bytes) != crc {
-                return None;
+        match header.schema()? {
+            SEGMENT => {
+                // The mask; a length has to be there.
+                (header.take(1)?.first()? & 1 == 1).then_some(())?;
+                let length = header.number()? as usize;
+                rest.take(length)?;
             }
-            rows.push(bytes);
-            rest = header;
-        } else {
-            return None;
+            RECORD => {
+                let length = header.number()? as usize;
+                let crc = header.number()?;
+                let bytes = header.take(length)?;
+                if crc32fast::hash(bytes) != crc {
+                    return None;
+                }
+                rows.push(bytes);
+                rest = header;
+            }
+            _ => return None,
         }
     }
     Some(rows)
 }
 
-/// Reads a row: a value for each column of the schema that is there.
-fn row<'a>(bytes: &'a [u8], schema: &Schema) -> Option<Vec<Option<Value<'a>>>> {
-    let mut rest = Reader(bytes);
-    if rest.schema()? != schema.id {
-        return None;
-    }
-    let n_bits = schema.columns.iter().filter(|column| **column != Sparse).count();
-    let mask = rest.take(n_bits.div_ceil(8))?;
-    let is_there = |bit: usize| mask.get(bit / 8).is_some_and(|byte| byte & 1 << (bit % 8) != 0);
-    let mut row = vec![None; schema.columns.len()];
-    for (bit, (value, column)) in row.iter_mut().zip(schema.columns).enumerate() {
-        // The fixed columns are the first ones, then the variable ones, so a column's place is that of its bit.
-        match column {
-            Fixed => {
-                let number = rest.number()?;
-                *value = is_there(bit).then_some(Value::Number(number));
-            }
-            Variable if is_there(bit) => *value = Some(Value::Bytes(rest.bytes()?)),
-            Variable | Sparse => {}
-        }
-    }
-    while !rest.0.is_empty() {
-        let kind = *rest.take(1)?.first()?;
-        let path = rest.length()?;
-        let token = match path.checked_sub(schema.columns.len() + 1) {
-            None => path.checked_sub(1),
-            // The path is written out. It may be the name of a column of this schema.
-            Some(length) => sparse_token(schema, rest.take(length)?),
-        };
-        let value = rest.sparse(kind)?;
-        let column =
-            token.and_then(|token| Some((schema.columns.get(token)?, row.get_mut(token)?)));
-        if let Some((Sparse, at)) = column {
-            *at = Some(value);
-        }
-    }
-    Some(row)
+/// The columns of an operation or a result: two numbers, then values with a length, then those that say what they are.
+struct Row<'a> {
+    fixed: [Option<u32>; 2],
+    variable: Vec<Option<&'a [u8]>>,
+    sparse: Reader<'a>,
 }
 
-/// Returns the place of the sparse column with this name.
-fn sparse_token(schema: &Schema, name: &[u8]) -> Option<usize> {
-    Some(match (schema.id, name) {
-        (id, b"ifMatch") if id == BATCH_OPERATION.id => 8,
-        (id, b"ifNoneMatch") if id == BATCH_OPERATION.id => 9,
-        (id, b"minimalReturnPreference") if id == BATCH_OPERATION.id => 11,
-        (id, b"retryAfterMilliseconds") if id == BATCH_RESULT.id => 4,
-        (id, b"requestCharge") if id == BATCH_RESULT.id => 5,
-        _ => return None,
-    })
+impl<'a> Row<'a> {
+    fn read(bytes: &'a [u8], schema: u32, n_variable: usize) -> Option<Self> {
+        let mut rest = Reader(bytes);
+        (rest.schema()? == schema).then_some(())?;
+        // The bits of the columns that are there. Space for the numbers is always.
+        let mask = *rest.take(1)?.first()?;
+        let is_there = |bit: usize| mask & 1 << bit != 0;
+        let numbers = [rest.number()?, rest.number()?];
+        let variable = (2..2 + n_variable)
+            .map(|bit| if is_there(bit) { rest.bytes().map(Some) } else { Some(None) });
+        let variable = variable.collect::<Option<_>>()?;
+        let fixed = [0, 1].map(|bit| Some(numbers[bit]).filter(|_| is_there(bit)));
+        Some(Self { fixed, variable, sparse: rest })
+    }
+}
+
+const TRUE: u8 = 3;
+
+/// How a sparse column says which one it is: by its place in the schema, from 1, or by its name.
+enum Path<'a> {
+    Token(usize),
+    Name(&'a [u8]),
 }
 
 /// The bytes that have not been read yet.
@@ -307,30 +253,32 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
-    /// Reads the value of a sparse column. Objects and arrays do not occur.
-    fn sparse(&mut self, kind: u8) -> Option<Value<'a>> {
-        let skipped = match kind {
-            2 | 3 => return Some(Value::Bool(kind == 3)),
-            7 | 11 => return Some(Value::Number(self.number()?)),
-            16 => {
-                let bytes = self.take(8)?.try_into().ok()?;
-                return Some(Value::Double(f64::from_le_bytes(bytes)));
-            }
-            20 | 21 => return Some(Value::Bytes(self.bytes()?)),
-            1 => 0,
+    /// Reads the next sparse column of a schema of so many columns: its type, its path and the bytes of its value.
+    /// Objects and arrays do not occur.
+    fn sparse(&mut self, n_columns: usize) -> Option<(u8, Path<'a>, &'a [u8])> {
+        let kind = *self.take(1)?.first()?;
+        let path = self.length()?;
+        let path = match path.checked_sub(n_columns + 1) {
+            None => Path::Token(path),
+            Some(length) => Path::Name(self.take(length)?),
+        };
+        let length = match kind {
+            1..=3 => 0,
             5 | 9 => 1,
             6 | 10 => 2,
-            15 => 4,
-            8 | 12 | 18 | 23 => 8,
+            7 | 11 | 15 => 4,
+            8 | 12 | 16 | 18 | 23 => 8,
             24 => 12,
             17 | 19 | 22 => 16,
+            // Numbers of 7 bits a byte.
             13 | 14 => {
                 self.length()?;
                 0
             }
+            20 | 21 => self.length()?,
             _ => return None,
         };
-        self.take(skipped).map(|_| Value::Other)
+        Some((kind, path, self.take(length)?))
     }
 }
 

@@ -7,15 +7,15 @@ use http::Method;
 
 use super::{
     Kind, Service,
-    address::{Container, is_rid, not_found},
+    address::{Container, is_rid},
     answer::Answer,
     call::{Call, name},
     charge::{self, LOOKUP_RU},
     scope::Scope,
 };
 use crate::{
-    Refusal,
-    engine::{Condition, ItemOperation, Operation, Patch, View},
+    Refusal, Result,
+    engine::{Condition, ItemOperation, Mode, Operation, Patch, View, not_found},
     json::Json,
     sql::Prepared,
 };
@@ -24,13 +24,8 @@ use crate::{
 const MAX_ITEM_BYTES: usize = 2 * 1024 * 1024;
 
 impl Service {
-    /// Answers a point read.
-    pub(super) fn read(
-        view: &View,
-        call: &Call,
-        container: &Container,
-        id: &str,
-    ) -> Result<Answer, Refusal> {
+    pub(super) fn read(call: &Call, container: &Container, id: &str) -> Result<Answer> {
+        let view = &call.view;
         let scope = Scope::of_key(view, container, required_key(call)?)?;
         scope.check_session(call)?;
         let Some(key) = &scope.key else { return Err(no_key()) };
@@ -49,7 +44,6 @@ impl Service {
                     let mut answer = Answer::new(200).charge(rates::read(item.body.len()));
                     answer.body = item.body;
                     answer.touched.work.items_loaded = 1;
-                    answer.touched.work.bytes_loaded = answer.body.len();
                     answer.touched.items_returned = 1;
                     answer
                 };
@@ -59,15 +53,14 @@ impl Service {
         Ok(answer.scope(&scope))
     }
 
-    /// Answers a write of one item.
     pub(super) async fn write(
         &self,
-        view: &View,
         call: &Call,
         container: &Container,
         kind: Kind,
         id: Option<&str>,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<Answer> {
+        let view = &call.view;
         let key = call.key()?;
         if key.is_none() && !matches!(kind, Kind::Create | Kind::Upsert) {
             return Err(no_key());
@@ -98,8 +91,9 @@ impl Service {
             if_none_match: call.header(name::IF_NONE_MATCH).map(str::to_owned),
         };
         let committed = self.engine.transact(container.id, key.as_ref(), vec![operation]).await?;
-        let answer = match committed.results.into_iter().next() {
-            Some(Ok(done)) => {
+        let (partition, lsn) = (committed.partition, committed.lsn);
+        let answer = match committed.into_one() {
+            Ok(done) => {
                 let policy = &container.definition.policy;
                 let charge = charge::operation(kind, &done, n_patches, WriteScope::Request, policy);
                 let mut answer = Answer::new(done.status).charge(charge);
@@ -111,31 +105,26 @@ impl Service {
                 }
                 answer
             }
-            Some(Err(refusal)) => Answer::refusal(&refusal).charge(LOOKUP_RU),
-            None => Answer::refusal(&Refusal::new(500, "The store gave no result.")),
+            Err(refusal) => Answer::refusal(&refusal).charge(LOOKUP_RU),
         };
-        Ok(answer.partition(committed.partition, committed.lsn))
+        Ok(answer.partition(partition, lsn))
     }
 
     /// Deletes all items of a logical partition.
-    pub(super) async fn delete_partition(
-        &self,
-        call: &Call,
-        container: &Container,
-    ) -> Result<Answer, Refusal> {
+    pub(super) async fn delete_partition(&self, call: &Call, of: &Container) -> Result<Answer> {
         let key = required_key(call)?;
-        self.engine.delete_partition(container.id, &key).await?;
-        let scope = Scope::of_key(&self.engine.view(), container, key)?;
+        self.engine.delete_partition(of.id, &key).await?;
+        let scope = Scope::of_key(&self.engine.view(), of, key)?;
         Ok(Answer::new(200).scope(&scope))
     }
 }
 
 /// Makes an operation of the body of a request, with the number of operations of a patch.
-pub(super) fn operation(kind: Kind, body: Json) -> Result<(Operation, u32), Refusal> {
+pub(super) fn operation(kind: Kind, body: Json) -> Result<(Operation, u32)> {
     let operation = match kind {
-        Kind::Create => Operation::Create(body),
-        Kind::Upsert => Operation::Upsert(body),
-        Kind::Replace => Operation::Replace(body),
+        Kind::Create => Operation::Put(Mode::Create, body),
+        Kind::Upsert => Operation::Put(Mode::Upsert, body),
+        Kind::Replace => Operation::Put(Mode::Replace, body),
         Kind::Delete => Operation::Delete,
         Kind::Read => Operation::Read,
         Kind::Patch => {
@@ -149,7 +138,7 @@ pub(super) fn operation(kind: Kind, body: Json) -> Result<(Operation, u32), Refu
 }
 
 /// Reads a patch. The JavaScript SDK sends the operations alone, if there is no condition.
-fn patch(body: Json) -> Result<Patch, Refusal> {
+fn patch(body: Json) -> Result<Patch> {
     let bad = || Refusal::new(400, "The patch is malformed: it has no array of operations.");
     let (operations, condition) = match body {
         Json::Array(operations) => (operations, None),
@@ -172,7 +161,7 @@ fn patch(body: Json) -> Result<Patch, Refusal> {
 }
 
 /// Reads the condition of a patch: `from c where c.n = 4`, a query without SELECT.
-fn condition_of(text: &str) -> Result<Condition, Refusal> {
+fn condition_of(text: &str) -> Result<Condition> {
     let query = Prepared::new(&format!("SELECT VALUE 1 {text}"), Vec::new())?;
     Ok(Box::new(move |item| Ok(!query.rows(item)?.is_empty())))
 }
@@ -186,7 +175,7 @@ fn id_of(view: &View, container: &Container, scope: &Scope, rid: &str) -> Option
     Some(Json::parse_only(&found.body, &["id"]).ok()?.get("id")?.as_str()?.to_owned())
 }
 
-pub(super) fn required_key(call: &Call) -> Result<Json, Refusal> {
+pub(super) fn required_key(call: &Call) -> Result<Json> {
     call.key()?.ok_or_else(no_key)
 }
 

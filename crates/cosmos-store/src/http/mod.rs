@@ -39,8 +39,9 @@ use bytes::Bytes;
 use futures::FutureExt as _;
 use http::{Method, Request, Response};
 
+use self::server::Handler;
 use self::{
-    address::{Container, not_found, owner_not_found},
+    address::{Container, owner_not_found},
     answer::Answer,
     call::{Call, name},
 };
@@ -49,8 +50,8 @@ pub use self::{
     server::{Server, serve},
 };
 use crate::{
-    Refusal,
-    engine::{ContainerId, Engine, View},
+    Refusal, Result,
+    engine::{ContainerId, Engine, View, not_found},
     query::Work,
 };
 
@@ -181,7 +182,7 @@ impl Service {
                 item: rest
                     .get(1)
                     .filter(|_| kind != Kind::DeletePartition)
-                    .map(|&id| id.to_owned()),
+                    .map(ToString::to_string),
             }),
             None => Operation::Metadata,
         }
@@ -190,8 +191,9 @@ impl Service {
     /// Answers a request whose signature has been checked. Reads see the given state, or the newest one; a session
     /// token that asks for more than the given state has is answered with 404 and 1002.
     pub async fn answer(&self, request: Request<Bytes>, state: Option<&View>) -> Response<Bytes> {
-        let call = Call::new(request);
-        let answering = AssertUnwindSafe(self.dispatch(&call, state)).catch_unwind().await;
+        let view = state.cloned().unwrap_or_else(|| self.engine.view());
+        let call = Call::new(request, view);
+        let answering = AssertUnwindSafe(self.dispatch(&call)).catch_unwind().await;
         let answer = match answering {
             Ok(Ok(answer)) => answer,
             Ok(Err(refusal)) => Answer::refusal(&refusal),
@@ -201,14 +203,14 @@ impl Service {
                 "The store failed on this request; its log has the reason. Please report it.",
             )),
         };
-        answer.into_response(&call)
+        answer.into_response(&call.request)
     }
 
     /// Checks the signature of a request, and answers it.
     pub async fn answer_signed(&self, request: Request<Bytes>) -> Response<Bytes> {
         match server::check(&request, &self.options) {
             Ok(()) => self.answer(request, None).await,
-            Err(refusal) => Answer::refusal(&refusal).into_response(&Call::new(request)),
+            Err(refusal) => Answer::refusal(&refusal).into_response(&request),
         }
     }
 
@@ -220,39 +222,41 @@ impl Service {
         if let Some(lag) = self.options.read_region_lag {
             return region::serve(self, address, lag).await;
         }
-        let service = self.clone();
-        let answer = move |request| {
-            let service = service.clone();
-            async move { service.answer(request, None).await }
-        };
-        serve(address, Arc::clone(&self.options), answer).await
+        serve(address, Arc::clone(&self.options), self.clone().handler()).await
     }
 
-    async fn dispatch(&self, call: &Call, state: Option<&View>) -> Result<Answer, Refusal> {
-        let view = &state.cloned().unwrap_or_else(|| self.engine.view());
+    fn handler(self) -> Handler {
+        Box::new(move |request| {
+            let service = self.clone();
+            async move { service.answer(request, None).await }.boxed()
+        })
+    }
+
+    async fn dispatch(&self, call: &Call) -> Result<Answer> {
+        let view = &call.view;
         match call.path()[..] {
             [] if *call.method() == Method::GET => {
                 Ok(Answer::json(200, &account::account(&call.request, self.ports)))
             }
             [] => Err(resources::no_such_verb()),
-            ["dbs"] => self.databases(view, call).await,
-            ["dbs", database] => self.database(view, call, database).await,
-            ["dbs", database, "colls"] => self.containers(view, call, database).await,
+            ["dbs"] => self.databases(call).await,
+            ["dbs", database] => self.database(call, database).await,
+            ["dbs", database, "colls"] => self.containers(call, database).await,
             ["dbs", database, "colls", container] => {
                 let found = address::container(view, database, container).ok_or_else(not_found)?;
                 check_rid(call, &found)?;
-                self.container(view, call, found).await
+                self.container(call, found).await
             }
             ["dbs", database, "colls", container, ref rest @ ..] => {
                 let found =
                     address::container(view, database, container).ok_or_else(owner_not_found)?;
-                let answer = self.below_container(view, call, &found, rest).await;
+                let answer = self.below(call, &found, rest).await;
                 let answer = answer.unwrap_or_else(|refusal| Answer::refusal(&refusal));
                 Ok(answer.owner(&found.path(), found.rid()))
             }
             ["dbs", _, kind @ ("users" | "clientencryptionkeys"), ..] => Err(unsupported(kind)),
-            ["offers"] => self.offers(view, call, None).await,
-            ["offers", rid] => self.offers(view, call, Some(rid)).await,
+            ["offers"] => self.offers(call, None).await,
+            ["offers", rid] => self.offers(call, Some(rid)).await,
             ["addresses", ..] => Err(Refusal::new(
                 400,
                 "This store has no replicas to connect to directly. Use the SDK in Gateway mode.",
@@ -261,31 +265,25 @@ impl Service {
         }
     }
 
-    async fn below_container(
-        &self,
-        view: &View,
-        call: &Call,
-        container: &Container,
-        rest: &[&str],
-    ) -> Result<Answer, Refusal> {
+    async fn below(&self, call: &Call, container: &Container, rest: &[&str]) -> Result<Answer> {
         check_rid(call, container)?;
         if let Some(kind) = address::kind(&call.request, rest) {
             let id = rest.get(1).copied();
             return match kind {
-                Kind::Read => Self::read(view, call, container, id.unwrap_or_default()),
-                Kind::Query => self.query(view, call, container).await,
+                Kind::Read => Self::read(call, container, id.unwrap_or_default()),
+                Kind::Query => self.query(call, container).await,
                 Kind::Batch => self.batch(call, container).await,
-                Kind::Bulk => self.bulk(view, call, container).await,
-                Kind::ReadFeed => Self::read_feed(view, call, container).await,
-                Kind::ChangeFeed => Self::changes(view, call, container).await,
+                Kind::Bulk => self.bulk(call, container).await,
+                Kind::ReadFeed => Self::read_feed(call, container).await,
+                Kind::ChangeFeed => Self::changes(call, container).await,
                 Kind::DeletePartition => self.delete_partition(call, container).await,
-                _ => self.write(view, call, container, kind, id).await,
+                _ => self.write(call, container, kind, id).await,
             };
         }
         match *rest {
-            ["docs"] if call.is(name::PLAN) => Self::plan(view, call, container),
+            ["docs"] if call.is(name::PLAN) => Self::plan(call, container),
             ["docs"] | ["docs", _] => Err(resources::no_such_verb()),
-            ["pkranges"] => Ok(resources::ranges(view, call, container)),
+            ["pkranges"] => Ok(resources::ranges(call, container)),
             ["conflicts"] => resources::conflicts(call, container, None),
             ["conflicts", id] => resources::conflicts(call, container, Some(id)),
             [kind @ ("sprocs" | "triggers" | "udfs"), ..] => Err(unsupported(kind)),
@@ -296,8 +294,8 @@ impl Service {
 
 /// Runs what may take long where it holds up no other request.
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
         Err(error) => match error.try_into_panic() {
@@ -308,7 +306,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// Refuses a request for a container of the same name that was there before.
-fn check_rid(call: &Call, container: &Container) -> Result<(), Refusal> {
+fn check_rid(call: &Call, container: &Container) -> Result<()> {
     match call.header("x-ms-cosmos-intended-collection-rid") {
         Some(rid) if rid != container.rid() => {
             let text = format!("The container has the resource id {}, not {rid}.", container.rid());

@@ -1,16 +1,17 @@
 //! Queries of items, and their plans.
 
 use std::{
-    fmt::Write as _,
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use cosmos_model::{
     charges::{
         reads::{self, QueryWork},
         sql::shape,
     },
+    partitioning::path::PropertyPath,
     sql::Select,
 };
 use serde_json::{Value, json};
@@ -25,8 +26,8 @@ use super::{
     scope::{Scope, epk},
 };
 use crate::{
-    Refusal,
-    engine::{EpkRange, View},
+    Refusal, Result,
+    engine::EpkRange,
     json::Json,
     query::{self, Page, PageRequest, ResumeFilter, WantedIndex, plan},
     sql::{Parameters, Prepared},
@@ -40,7 +41,7 @@ const ALL_FEATURES: &str = "Aggregate, Distinct, GroupBy, MultipleAggregates, Mu
 const MERGES: &str = "x-store-merges-partitions";
 
 /// Reads the text of a query and its parameters.
-pub(super) fn text(body: &Json) -> Result<(String, Parameters), Refusal> {
+pub(super) fn text(body: &Json) -> Result<(String, Parameters)> {
     let bad = || Refusal::new(400, "The request payload is invalid: it has no text of a query.");
     let Some(Json::Text(text)) = body.get("query") else { return Err(bad()) };
     let mut parameters = Parameters::new();
@@ -55,7 +56,7 @@ pub(super) fn text(body: &Json) -> Result<(String, Parameters), Refusal> {
     Ok((text.to_string(), parameters))
 }
 
-fn resume(body: &Json) -> Result<Option<ResumeFilter>, Refusal> {
+fn resume(body: &Json) -> Result<Option<ResumeFilter>> {
     let bad = || Refusal::new(400, "The resumeFilter of the query is malformed.");
     let Some(filter) = body.get("resumeFilter") else { return Ok(None) };
     let value = match filter.get("value") {
@@ -69,22 +70,15 @@ fn resume(body: &Json) -> Result<Option<ResumeFilter>, Refusal> {
 }
 
 impl Service {
-    /// Answers a request for the plan of a query.
-    pub(super) fn plan(view: &View, call: &Call, container: &Container) -> Result<Answer, Refusal> {
+    pub(super) fn plan(call: &Call, container: &Container) -> Result<Answer> {
         let (text, parameters) = text(&call.json()?)?;
         let query = Prepared::new(&text, parameters)?;
         let features = call.header("x-ms-cosmos-supported-query-features").unwrap_or_default();
-        let plan = plan::plan(view, container.id, &query, &container.definition, features)?;
+        let plan = plan::plan(&call.view, container.id, &query, &container.definition, features)?;
         Ok(Answer::json(200, &plan))
     }
 
-    /// Answers a page of a query.
-    pub(super) async fn query(
-        &self,
-        view: &View,
-        call: &Call,
-        container: &Container,
-    ) -> Result<Answer, Refusal> {
+    pub(super) async fn query(&self, call: &Call, container: &Container) -> Result<Answer> {
         let began = Instant::now();
         let body = call.json()?;
         let (text, parameters) = text(&body)?;
@@ -92,9 +86,9 @@ impl Service {
         let compiled = began.elapsed();
         let resume = resume(&body)?;
         let max_items = call.max_items()?;
-        let mut scope = Scope::new(view, container, call)?;
+        let mut scope = Scope::new(call, container)?;
         scope.check_session(call)?;
-        let part = part(view, call, container, &scope, &query)?;
+        let part = part(call, container, &scope, &query)?;
         match &part {
             Part::Merged(plan) => return Ok(not_served(plan)),
             Part::Key(range) => scope.narrow(range),
@@ -105,7 +99,7 @@ impl Service {
 
         let is_split = matches!(part, Part::All) && query.has_source();
         let parts = is_split.then(|| scope.parts());
-        let (id, range, view) = (container.id, scope.range.clone(), view.clone());
+        let (id, range, view) = (container.id, scope.range.clone(), call.view.clone());
         let definition = Arc::clone(&container.definition);
         let (query, page, executed) = blocking(move || {
             let began = Instant::now();
@@ -157,33 +151,28 @@ impl Service {
         }
         if call.is("x-ms-cosmos-populateindexmetrics") {
             let by_key = keys.iter().filter(|_| scope.key.is_some());
-            let used: Vec<_> = by_key
-                .chain(&shape.equalities)
-                .map(|path| {
-                    json!({
-                        "FilterExpression": "",
-                        "IndexSpec": format!("{path}/?"),
-                        "FilterPreciseSet": true,
-                        "IndexPreciseSet": true,
-                        "IndexImpactScore": "High",
-                    })
-                })
-                .collect();
-            let metrics = json!({
-                "UtilizedSingleIndexes": used,
-                "PotentialSingleIndexes": [],
-                "UtilizedCompositeIndexes": [],
-                "PotentialCompositeIndexes": [],
-            });
-            let encoded =
-                base64::Engine::encode(&base64::prelude::BASE64_STANDARD, metrics.to_string());
-            answer = answer.header("x-ms-cosmos-index-utilization", &encoded);
+            let metrics = index_metrics(by_key.chain(&shape.equalities));
+            answer = answer.header("x-ms-cosmos-index-utilization", &metrics);
         }
         Ok(answer)
     }
 }
 
-/// What a query is for.
+/// Returns the indexes of the paths that a query has used, in the form of the service.
+fn index_metrics<'p>(paths: impl Iterator<Item = &'p PropertyPath>) -> String {
+    let index = |path: &PropertyPath| {
+        json!({
+            "FilterExpression": "", "IndexSpec": format!("{path}/?"), "FilterPreciseSet": true, "IndexPreciseSet": true,
+            "IndexImpactScore": "High",
+        })
+    };
+    let metrics = json!({
+        "UtilizedSingleIndexes": paths.map(index).collect::<Vec<_>>(), "PotentialSingleIndexes": [],
+        "UtilizedCompositeIndexes": [], "PotentialCompositeIndexes": [],
+    });
+    BASE64_STANDARD.encode(metrics.to_string())
+}
+
 enum Part {
     /// What the headers name, or all of the container as one.
     Named,
@@ -196,13 +185,7 @@ enum Part {
 }
 
 /// Returns what a query is for. One of several partitions has to say that it is one.
-fn part(
-    view: &View,
-    call: &Call,
-    container: &Container,
-    scope: &Scope,
-    query: &Prepared,
-) -> Result<Part, Refusal> {
+fn part(call: &Call, container: &Container, scope: &Scope, query: &Prepared) -> Result<Part> {
     let is_named = scope.key.is_some()
         || call.header(name::RANGE).is_some()
         || call.header("x-ms-start-epk").is_some();
@@ -210,7 +193,7 @@ fn part(
         return Ok(Part::Named);
     }
     let definition = &container.definition;
-    let plan = plan::plan(view, container.id, query, definition, ALL_FEATURES)?;
+    let plan = plan::plan(&call.view, container.id, query, definition, ALL_FEATURES)?;
     let ranges = plan["queryRanges"].as_array().map(Vec::as_slice).unwrap_or_default();
     if let [one] = ranges
         && one["min"] == one["max"]
@@ -218,7 +201,7 @@ fn part(
     {
         // Such a query is for SDKs that merge its form, wherever its items are.
         let is_listed = matches!(query.query.select, Select::List(_))
-            && query.is_grouped()
+            && query.plan.is_grouped
             && query.query.group_by.is_empty();
         if is_listed && call.is(name::ALLOWS_ALL) {
             return Ok(Part::Merged(plan));
@@ -243,11 +226,8 @@ fn not_served(plan: &Value) -> Answer {
                 (internal) exception that all newer clients will know how to handle gracefully. This exception is \
                 traced, but unless you see it bubble up as an exception (which only happens on older SDK clients), \
                 then you can safely ignore this message.";
-    let body = json!({
-        "code": "BadRequest",
-        "message": text,
-        "additionalErrorInfo": plan.to_string(),
-    });
+    let plan = plan.to_string();
+    let body = json!({"code": "BadRequest", "message": text, "additionalErrorInfo": plan});
     Answer::json(400, &body).header("x-ms-substatus", "1004")
 }
 
@@ -265,29 +245,18 @@ fn metrics(
     bytes_returned: usize,
     [total, compiled, executed]: [Duration; 3],
 ) -> String {
-    let mut text = String::new();
-    for (name, time) in [
-        ("totalExecutionTimeInMs", total),
-        ("queryCompileTimeInMs", compiled),
-        ("queryLogicalPlanBuildTimeInMs", Duration::ZERO),
-        ("queryPhysicalPlanBuildTimeInMs", Duration::ZERO),
-        ("queryOptimizationTimeInMs", Duration::ZERO),
-        ("VMExecutionTimeInMs", executed),
-        ("indexLookupTimeInMs", Duration::ZERO),
-        ("documentLoadTimeInMs", Duration::ZERO),
-        ("systemFunctionExecuteTimeInMs", Duration::ZERO),
-        ("userFunctionExecuteTimeInMs", Duration::ZERO),
-        ("writeOutputTimeInMs", Duration::ZERO),
-    ] {
-        let _ = write!(text, "{name}={:.4};", 1e3 * time.as_secs_f64());
-    }
+    let [total, compiled, executed] = [total, compiled, executed].map(|it| 1e3 * it.as_secs_f64());
     let (loaded, returned) = (page.work.items_loaded, page.results.len());
-    let _ = write!(
-        text,
-        "instructionCount=0;retrievedDocumentCount={loaded};retrievedDocumentSize={};outputDocumentCount={returned};\
-         outputDocumentSize={bytes_returned};indexUtilizationRatio={}",
+    let is_exact = returned >= usize::try_from(loaded).unwrap_or(usize::MAX);
+    format!(
+        "totalExecutionTimeInMs={total:.4};queryCompileTimeInMs={compiled:.4};\
+         queryLogicalPlanBuildTimeInMs=0.0000;queryPhysicalPlanBuildTimeInMs=0.0000;\
+         queryOptimizationTimeInMs=0.0000;VMExecutionTimeInMs={executed:.4};indexLookupTimeInMs=0.0000;\
+         documentLoadTimeInMs=0.0000;systemFunctionExecuteTimeInMs=0.0000;userFunctionExecuteTimeInMs=0.0000;\
+         writeOutputTimeInMs=0.0000;instructionCount=0;retrievedDocumentCount={loaded};\
+         retrievedDocumentSize={};outputDocumentCount={returned};outputDocumentSize={bytes_returned};\
+         indexUtilizationRatio={}",
         page.work.bytes_loaded,
-        if returned >= usize::try_from(loaded).unwrap_or(usize::MAX) { "1.00" } else { "0.50" }
-    );
-    text
+        if is_exact { "1.00" } else { "0.50" }
+    )
 }

@@ -9,13 +9,14 @@ use std::{
 };
 
 use bytes::Bytes;
+use futures::FutureExt as _;
 use http::{Request, Response};
 use tokio::{net::TcpListener, time::interval};
 
 use super::{
     Server, Service,
     answer::Answer,
-    call::{self, Call, name},
+    call::{self, name},
     server::listen,
     tls::Tls,
 };
@@ -31,17 +32,13 @@ const STATES: u32 = 8;
 type States = RwLock<VecDeque<View>>;
 
 /// Serves both regions.
-pub(super) async fn serve(
-    service: &Service,
-    address: SocketAddr,
-    lag: Duration,
-) -> io::Result<Server> {
-    let next = match address.port() {
+pub(super) async fn serve(service: &Service, to: SocketAddr, lag: Duration) -> io::Result<Server> {
+    let next = match to.port() {
         0 => 0,
         port => port.checked_add(1).ok_or(io::ErrorKind::AddrNotAvailable)?,
     };
-    let first = TcpListener::bind(address).await?;
-    let second = TcpListener::bind(SocketAddr::new(address.ip(), next)).await;
+    let first = TcpListener::bind(to).await?;
+    let second = TcpListener::bind(SocketAddr::new(to.ip(), next)).await;
     let second = second
         .map_err(|error| io::Error::other(format!("port {next} of the second region: {error}")))?;
     let ports = [first.local_addr()?.port(), second.local_addr()?.port()];
@@ -51,17 +48,13 @@ pub(super) async fn serve(
     tokio::spawn(follow(Arc::downgrade(&states), service.engine.clone(), lag / STATES));
 
     let options = Arc::clone(&service.options);
-    let write_region = service.clone();
-    let answer = move |request| {
-        let service = write_region.clone();
-        async move { service.answer(request, None).await }
-    };
-    let mut server = listen(first, tls.as_ref(), Arc::clone(&options), answer)?;
-    let answer = move |request| {
+    let write_region = service.clone().handler();
+    let mut server = listen(first, tls.as_ref(), Arc::clone(&options), write_region)?;
+    let read_region = Box::new(move |request| {
         let (service, states) = (service.clone(), Arc::clone(&states));
-        async move { read(&service, &states, request).await }
-    };
-    server.read_region = Some(listen(second, tls.as_ref(), options, answer)?.into());
+        async move { read(&service, &states, request).await }.boxed()
+    });
+    server.read_region = Some(listen(second, tls.as_ref(), options, read_region)?.into());
     Ok(server)
 }
 
@@ -85,7 +78,7 @@ async fn read(service: &Service, states: &States, request: Request<Bytes>) -> Re
     if !call::reads(&request) && !call::is(&request, name::PLAN) {
         let text = "The requested operation cannot be performed at this region";
         let refusal = Refusal::new(403, text).with_sub_status(3);
-        return Answer::refusal(&refusal).into_response(&Call::new(request));
+        return Answer::refusal(&refusal).into_response(&request);
     }
     let state = states.read().unwrap_or_else(PoisonError::into_inner).front().cloned();
     service.answer(request, state.as_ref()).await

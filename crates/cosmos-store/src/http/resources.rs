@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 use super::{
     Service,
-    address::{self, Container, not_found},
+    address::{self, Container},
     answer::Answer,
     blocking,
     call::{Call, bad_continuation, is_query, name, reads},
 };
 use crate::{
-    Refusal,
-    engine::{ContainerId, Name, Resource, View, hex},
+    Refusal, Result,
+    engine::{ContainerId, Name, Partition, Resource, View, hex, not_found, precondition},
     json::Json,
     sql::Prepared,
 };
@@ -26,9 +26,9 @@ const MAX_PARTITIONS: u64 = 1_000;
 
 impl Service {
     /// Answers a request for `/dbs`.
-    pub(super) async fn databases(&self, view: &View, call: &Call) -> Result<Answer, Refusal> {
+    pub(super) async fn databases(&self, call: &Call) -> Result<Answer> {
         match *call.method() {
-            _ if reads(&call.request) => page(call, "", "Databases", view.databases()),
+            _ if reads(&call.request) => page(call, "", "Databases", call.view.databases()),
             Method::POST => {
                 let throughput = throughput(call)?;
                 let made = self.engine.create_database(&call.value()?, throughput).await?;
@@ -39,14 +39,8 @@ impl Service {
         }
     }
 
-    /// Answers a request for a database.
-    pub(super) async fn database(
-        &self,
-        view: &View,
-        call: &Call,
-        segment: &str,
-    ) -> Result<Answer, Refusal> {
-        let found = address::database(view, segment).ok_or_else(not_found)?;
+    pub(super) async fn database(&self, call: &Call, segment: &str) -> Result<Answer> {
+        let found = address::database(&call.view, segment).ok_or_else(not_found)?;
         match *call.method() {
             Method::GET => Ok(unless_known(call, &found.json)),
             Method::DELETE => {
@@ -57,18 +51,12 @@ impl Service {
         }
     }
 
-    /// Answers a request for the containers of a database.
-    pub(super) async fn containers(
-        &self,
-        view: &View,
-        call: &Call,
-        segment: &str,
-    ) -> Result<Answer, Refusal> {
-        let database = address::database(view, segment)
+    pub(super) async fn containers(&self, call: &Call, segment: &str) -> Result<Answer> {
+        let database = address::database(&call.view, segment)
             .ok_or_else(|| address::owner_not_found().with_sub_status(0))?;
         match *call.method() {
             _ if reads(&call.request) => {
-                let containers = view.containers(Name::Rid(&database.rid)).into_iter();
+                let containers = call.view.containers(Name::Rid(&database.rid)).into_iter();
                 let all = containers.map(|(_, definition)| Resource::new(&definition.json));
                 page(call, &database.rid, "DocumentCollections", all.collect())
             }
@@ -78,7 +66,7 @@ impl Service {
                 let (parent, body) = (Name::Rid(&database.rid), call.value()?);
                 let made =
                     self.engine.create_container(parent, &body, partitions, throughput).await?;
-                Ok(self.container_answer(201, &made))
+                Ok(self.container_answer(201, segment, &made))
             }
             _ => Err(no_such_verb()),
         }
@@ -92,38 +80,29 @@ impl Service {
         self.options.partitions.max(needed).max(1)
     }
 
-    /// Answers a request for a container.
-    pub(super) async fn container(
-        &self,
-        view: &View,
-        call: &Call,
-        container: Container,
-    ) -> Result<Answer, Refusal> {
+    pub(super) async fn container(&self, call: &Call, container: Container) -> Result<Answer> {
         match *call.method() {
             Method::GET => {
                 let mut answer = unless_known(call, &container.definition.json);
                 if call.is("x-ms-documentdb-populatepartitionstatistics") && answer.status == 200 {
                     let mut json = container.definition.json.clone();
-                    let (view, id) = (view.clone(), container.id);
+                    let (view, id) = (call.view.clone(), container.id);
                     json["statistics"] = blocking(move || Ok(statistics(&view, id))).await?;
                     answer.body = json.to_string().into();
                 }
-                Ok(described(answer, view, &container))
+                Ok(described(answer, &call.view, &container))
             }
             Method::PUT => {
                 let if_match = call.header(name::IF_MATCH);
                 let body = call.value()?;
                 let replaced = self.engine.replace_container(container.id, &body, if_match).await?;
-                Ok(self.container_answer(200, &replaced))
+                Ok(self.container_answer(200, &container.database, &replaced))
             }
             Method::DELETE => {
                 if let Some(etag) = call.header(name::IF_MATCH)
                     && Some(etag) != container.definition.json["_etag"].as_str()
                 {
-                    return Err(Refusal::new(
-                        412,
-                        r#"Message: {"Errors":["One of the specified pre-condition is not met. Learn more: https://aka.ms/CosmosDB/sql/errors/precondition-failed"]}"#,
-                    ));
+                    return Err(precondition());
                 }
                 self.engine.delete_container(container.id).await?;
                 Ok(Answer::new(204))
@@ -132,39 +111,25 @@ impl Service {
         }
     }
 
-    fn container_answer(&self, status: u16, resource: &Resource) -> Answer {
+    fn container_answer(&self, status: u16, database: &str, resource: &Resource) -> Answer {
         let answer = Answer::resource(status, &resource.json);
         let view = self.engine.view();
-        // `_self` is `dbs/<rid>/colls/<rid>/`.
-        let link = resource.json["_self"].as_str().unwrap_or_default();
-        let database = link.split('/').nth(1).unwrap_or_default();
         match address::container(&view, database, &resource.rid) {
             Some(container) => described(answer, &view, &container),
             None => answer,
         }
     }
 
-    /// Answers a request for the offers, or for one.
-    pub(super) async fn offers(
-        &self,
-        view: &View,
-        call: &Call,
-        rid: Option<&str>,
-    ) -> Result<Answer, Refusal> {
-        let Some(rid) = rid else {
-            let is_list = reads(&call.request);
-            return if is_list {
-                page(call, "", "Offers", view.offers())
-            } else {
-                Err(no_such_verb())
-            };
-        };
-        let offer = match *call.method() {
-            Method::GET => {
-                let mut offers = view.offers().into_iter();
+    pub(super) async fn offers(&self, call: &Call, rid: Option<&str>) -> Result<Answer> {
+        let offer = match (call.method(), rid) {
+            (_, None) if reads(&call.request) => {
+                return page(call, "", "Offers", call.view.offers());
+            }
+            (&Method::GET, Some(rid)) => {
+                let mut offers = call.view.offers().into_iter();
                 offers.find(|offer| offer.rid.eq_ignore_ascii_case(rid)).ok_or_else(not_found)?
             }
-            Method::PUT => {
+            (&Method::PUT, Some(rid)) => {
                 let offer = self.engine.replace_offer(rid, &call.value()?).await?;
                 self.split_for(&offer.json).await;
                 offer
@@ -177,9 +142,7 @@ impl Service {
             .header("x-ms-cosmos-min-throughput", &least.to_string())
             .header("x-ms-offer-replace-pending", "false"))
     }
-}
 
-impl Service {
     /// Splits the physical partitions of a container until they have the throughput of its offer.
     async fn split_for(&self, offer: &Value) {
         // `resource` is `dbs/<rid>/colls/<rid>/`; that of a database has no partitions of its own.
@@ -190,31 +153,27 @@ impl Service {
             return;
         };
         let needed = usize::try_from(self.partitions(Some(&offer["content"]))).unwrap_or(1);
-        for _ in 0..needed {
+        'splits: for _ in 0..needed {
             let mut partitions = self.engine.view().partitions(container.id);
             if partitions.len() >= needed {
                 return;
             }
             // All are split before one of them is split again.
             partitions.sort_by_key(|partition| partition.parents.len());
-            let mut is_split = false;
             for partition in partitions {
                 // One with a single logical partition stays as it is.
                 if self.engine.split(container.id, partition.id).await.is_ok() {
-                    is_split = true;
-                    break;
+                    continue 'splits;
                 }
             }
-            if !is_split {
-                return;
-            }
+            return;
         }
     }
 }
 
 /// Answers a request for the physical partitions. An SDK reads them until the answer is 304, and keeps them.
-pub(super) fn ranges(view: &View, call: &Call, container: &Container) -> Answer {
-    let partitions = view.partitions(container.id);
+pub(super) fn ranges(call: &Call, container: &Container) -> Answer {
+    let partitions = call.view.partitions(container.id);
     let newest = partitions.iter().map(|partition| partition.id).max();
     let etag = format!("\"{}\"", newest.unwrap_or_default().saturating_add(1));
     let rid = container.rid();
@@ -224,39 +183,24 @@ pub(super) fn ranges(view: &View, call: &Call, container: &Container) -> Answer 
     let answer = if call.header(name::IF_NONE_MATCH) == Some(&etag) {
         Answer::new(304).count(0)
     } else {
-        let all: Vec<String> = partitions
-            .iter()
-            .map(|partition| {
-                let parents: Vec<String> =
-                    partition.parents.iter().map(ToString::to_string).collect();
-                json!({
-                    "_rid": rid,
-                    "id": partition.id.to_string(),
-                    "_etag": etag,
-                    "minInclusive": hex(&partition.range.from),
-                    "maxExclusive": hex(&partition.range.until),
-                    "ridPrefix": partition.id,
-                    "_self": format!("{link}pkranges/{}/", partition.id),
-                    "throughputFraction": 1.0 / f64::from(count),
-                    "status": "online",
-                    "parents": parents,
-                    "_ts": time,
-                    "_lsn": partition.lsn,
-                })
-                .to_string()
-            })
-            .collect();
-        Answer::feed(rid, "PartitionKeyRanges", &all)
+        let range = |partition: &Partition| {
+            let id = partition.id;
+            let parents: Vec<_> = partition.parents.iter().map(ToString::to_string).collect();
+            let (min, max) = (hex(&partition.range.from), hex(&partition.range.until));
+            let range = json!({
+                "_rid": rid, "id": id.to_string(), "_etag": etag, "_self": format!("{link}pkranges/{id}/"), "_ts": time,
+                "minInclusive": min, "maxExclusive": max, "ridPrefix": id, "parents": parents, "status": "online",
+                "throughputFraction": 1.0 / f64::from(count), "_lsn": partition.lsn,
+            });
+            range.to_string()
+        };
+        Answer::feed(rid, "PartitionKeyRanges", &partitions.iter().map(range).collect::<Vec<_>>())
     };
     answer.etag(&etag)
 }
 
 /// Answers a request for the conflicts: a single region for writing has none.
-pub(super) fn conflicts(
-    call: &Call,
-    container: &Container,
-    id: Option<&str>,
-) -> Result<Answer, Refusal> {
+pub(super) fn conflicts(call: &Call, container: &Container, id: Option<&str>) -> Result<Answer> {
     match (call.method(), id) {
         (&Method::GET, None) => Ok(Answer::feed::<&str>(container.rid(), "Conflicts", &[])),
         (&Method::POST, None) if is_query(&call.request) => {
@@ -287,20 +231,18 @@ fn statistics(view: &View, container: ContainerId) -> Value {
     partitions.collect()
 }
 
+const QUOTA: &str =
+    "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;";
+const USAGE: &str = "documentSize=0;documentsSize=0;documentsCount=0;collectionSize=0;";
+
 /// Adds what an SDK reads besides the definition of a container.
 fn described(answer: Answer, view: &View, container: &Container) -> Answer {
     answer
         .owner(&container.path(), container.rid())
         .session(&view.partitions(container.id))
         .header("x-ms-documentdb-collection-index-transformation-progress", "100")
-        .header(
-            "x-ms-resource-quota",
-            "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;",
-        )
-        .header(
-            "x-ms-resource-usage",
-            "documentSize=0;documentsSize=0;documentsCount=0;collectionSize=0;",
-        )
+        .header("x-ms-resource-quota", QUOTA)
+        .header("x-ms-resource-usage", USAGE)
 }
 
 /// Returns a resource, or 304 if the request knows this version.
@@ -312,7 +254,7 @@ fn unless_known(call: &Call, json: &Value) -> Answer {
 }
 
 /// Returns the page of a list, or of the resources that a query finds. Its continuation is the number of those before it.
-fn page(call: &Call, rid: &str, list: &str, all: Vec<Resource>) -> Result<Answer, Refusal> {
+fn page(call: &Call, rid: &str, list: &str, all: Vec<Resource>) -> Result<Answer> {
     let mut all: Vec<String> = all.into_iter().map(|resource| resource.json.to_string()).collect();
     if is_query(&call.request) {
         let (text, parameters) = super::query::text(&call.json()?)?;
@@ -330,8 +272,7 @@ fn page(call: &Call, rid: &str, list: &str, all: Vec<Resource>) -> Result<Answer
     Ok(answer.continuation(next.as_deref()))
 }
 
-/// Returns the results of a query of resources.
-fn found(query: &Prepared, all: &[String]) -> Result<Vec<String>, Refusal> {
+fn found(query: &Prepared, all: &[String]) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for resource in all {
         let rows = query.rows(&Json::parse(resource.as_bytes())?)?;
@@ -341,25 +282,21 @@ fn found(query: &Prepared, all: &[String]) -> Result<Vec<String>, Refusal> {
 }
 
 /// Returns the throughput that a request asks for: the `content` of an offer.
-fn throughput(call: &Call) -> Result<Option<Value>, Refusal> {
-    let bad = |text: &str| Refusal::new(400, format!("The throughput '{text}' is malformed."));
+fn throughput(call: &Call) -> Result<Option<Value>> {
     let manual = call.header("x-ms-offer-throughput");
     let autopilot = call.header("x-ms-cosmos-offer-autopilot-settings");
-    match (manual, autopilot) {
-        (None, None) => Ok(None),
-        (Some(_), Some(_)) => Err(Refusal::new(
-            400,
-            "x-ms-offer-throughput and x-ms-cosmos-offer-autopilot-settings cannot both be given.",
-        )),
-        (Some(text), None) => {
-            let throughput: u64 = text.trim().parse().map_err(|_| bad(text))?;
-            Ok(Some(json!({"offerThroughput": throughput})))
+    let (name, text) = match (manual, autopilot) {
+        (None, None) => return Ok(None),
+        (Some(text), None) => ("offerThroughput", text),
+        (None, Some(text)) => ("offerAutopilotSettings", text),
+        (Some(_), Some(_)) => {
+            let text = "x-ms-offer-throughput and x-ms-cosmos-offer-autopilot-settings cannot both be given.";
+            return Err(Refusal::new(400, text));
         }
-        (None, Some(text)) => {
-            let settings: Value = serde_json::from_str(text).map_err(|_| bad(text))?;
-            Ok(Some(json!({"offerAutopilotSettings": settings})))
-        }
-    }
+    };
+    let bad = |_| Refusal::new(400, format!("The throughput '{text}' is malformed."));
+    let value: Value = serde_json::from_str(text).map_err(bad)?;
+    Ok(Some(json!({name: value})))
 }
 
 pub(super) fn no_such_verb() -> Refusal {

@@ -5,8 +5,8 @@ use super::{
     call::{Call, name},
 };
 use crate::{
-    Refusal,
-    engine::{EpkRange, Lsn, Partition, View},
+    Refusal, Result,
+    engine::{EpkRange, Lsn, Partition, View, unhex},
     json::Json,
 };
 
@@ -21,8 +21,8 @@ pub(super) struct Scope {
 
 impl Scope {
     /// Returns the part that the headers name: a partition key or a prefix, a physical partition, a range, or all.
-    pub(super) fn new(view: &View, container: &Container, call: &Call) -> Result<Self, Refusal> {
-        let mut partitions = view.partitions(container.id);
+    pub(super) fn new(call: &Call, container: &Container) -> Result<Self> {
+        let mut partitions = call.view.partitions(container.id);
         let mut range = EpkRange::all();
         // Some SDKs write the `_rid` of the container before the number.
         if let Some(id) = call.header(name::RANGE).and_then(|id| id.rsplit(',').next()) {
@@ -32,42 +32,38 @@ impl Scope {
         }
         let key = call.key()?;
         if let Some(key) = &key {
-            let of_key = view.range_of(container.id, key)?;
-            range = if partitions.len() == 1 { range.intersection(&of_key) } else { of_key };
+            range = range.intersection(&call.view.range_of(container.id, key)?);
         }
         let bound = |name: &str| call.header(name).map(epk).transpose();
-        if let Some(from) = bound("x-ms-start-epk")? {
-            range.from = range.from.max(from);
-        }
-        if let Some(until) = bound("x-ms-end-epk")? {
-            range.until = range.until.min(until);
-        }
-        partitions.retain(|partition| overlap(&partition.range, &range));
-        Ok(Self { range, partitions, key })
+        let from = bound("x-ms-start-epk")?.unwrap_or_default();
+        let until = bound("x-ms-end-epk")?.unwrap_or_else(|| EpkRange::all().until);
+        let mut scope = Self { range, partitions, key };
+        scope.narrow(&EpkRange { from, until });
+        Ok(scope)
     }
 
     /// Returns the physical partition of a partition key.
-    pub(super) fn of_key(view: &View, container: &Container, key: Json) -> Result<Self, Refusal> {
+    pub(super) fn of_key(view: &View, container: &Container, key: Json) -> Result<Self> {
         let range = view.range_of(container.id, &key)?;
-        let mut partitions = view.partitions(container.id);
-        partitions.retain(|partition| overlap(&partition.range, &range));
-        Ok(Self { range, partitions, key: Some(key) })
+        let partitions = view.partitions(container.id);
+        let mut scope = Self { range: EpkRange::all(), partitions, key: Some(key) };
+        scope.narrow(&range);
+        Ok(scope)
     }
 
     /// Leaves the part within a range.
     pub(super) fn narrow(&mut self, range: &EpkRange) {
         self.range = self.range.intersection(range);
-        self.partitions.retain(|partition| overlap(&partition.range, range));
+        self.partitions.retain(|partition| overlap(&partition.range, &self.range));
     }
 
-    /// Returns the parts of the range that are in one physical partition each.
     pub(super) fn parts(&self) -> Vec<EpkRange> {
         self.partitions.iter().map(|one| one.range.intersection(&self.range)).collect()
     }
 
     /// Checks that the state is not older than the session token of the request. A token of a physical partition that
     /// is gone says nothing about the others.
-    pub(super) fn check_session(&self, call: &Call) -> Result<(), Refusal> {
+    pub(super) fn check_session(&self, call: &Call) -> Result<()> {
         let eventual = ["Eventual", "ConsistentPrefix"];
         let level = call.header("x-ms-consistency-level").unwrap_or_default();
         let Some(tokens) = call.header(name::SESSION) else { return Ok(()) };
@@ -107,14 +103,7 @@ pub(super) fn overlap(one: &EpkRange, other: &EpkRange) -> bool {
 }
 
 /// Reads an effective partition key in hexadecimal digits.
-pub(super) fn epk(text: &str) -> Result<Vec<u8>, Refusal> {
-    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|it| u8::try_from(it).ok());
-    let pairs = text.as_bytes().chunks(2);
-    let bytes = pairs.map(|pair| match pair {
-        [high, low] => Some(digit(high)? << 4 | digit(low)?),
-        _ => None,
-    });
-    bytes.collect::<Option<_>>().ok_or_else(|| {
-        Refusal::new(400, format!("The effective partition key '{text}' is malformed."))
-    })
+pub(super) fn epk(text: &str) -> Result<Vec<u8>> {
+    let bad = || Refusal::new(400, format!("The effective partition key '{text}' is malformed."));
+    unhex(text).ok_or_else(bad)
 }

@@ -10,12 +10,18 @@ use axum::{
     serve::{Listener, ListenerExt as _},
 };
 use bytes::{Bytes, BytesMut};
+use futures::{FutureExt as _, future::BoxFuture};
 use http::{HeaderValue, Request};
 use http_body_util::BodyExt as _;
-use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle, time::timeout};
+use tokio::{
+    net::TcpListener,
+    sync::oneshot::{self, Receiver},
+    task::JoinHandle,
+    time::timeout,
+};
 
-use super::{Options, answer::Answer, authorization, call::Call, callers, tls::Tls};
-use crate::Refusal;
+use super::{Options, answer::Answer, authorization, callers, tls::Tls};
+use crate::{Refusal, Result};
 
 /// The largest body that is accepted, in bytes: an item or a batch has at most 2 MB, and the store refuses those above
 /// that itself (<https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits>).
@@ -70,9 +76,13 @@ impl Server {
     }
 }
 
-struct Gateway<A> {
+/// What answers the requests of a port.
+pub(super) type Handler =
+    Box<dyn Fn(Request<Bytes>) -> BoxFuture<'static, http::Response<Bytes>> + Send + Sync>;
+
+struct Gateway {
     options: Arc<Options>,
-    answer: A,
+    answer: Handler,
 }
 
 /// Serves requests on a port until the returned server is stopped or dropped; 0 takes a free port. What answers gets
@@ -80,36 +90,28 @@ struct Gateway<A> {
 ///
 /// # Errors
 /// When the port is taken, or may not be opened.
-pub async fn serve<A, F>(
-    address: SocketAddr,
-    options: Arc<Options>,
-    answer: A,
-) -> io::Result<Server>
+pub async fn serve<A, F>(to: SocketAddr, options: Arc<Options>, answer: A) -> io::Result<Server>
 where
     A: Fn(Request<Bytes>) -> F + Send + Sync + 'static,
     F: Future<Output = http::Response<Bytes>> + Send + 'static,
 {
-    let listener = TcpListener::bind(address).await?;
-    listen(listener, Tls::of(&options)?.as_ref(), options, answer)
+    let listener = TcpListener::bind(to).await?;
+    let tls = Tls::of(&options)?;
+    listen(listener, tls.as_ref(), options, Box::new(move |request| answer(request).boxed()))
 }
 
 /// Serves requests on an open port, as [`serve`].
-pub(super) fn listen<A, F>(
+pub(super) fn listen(
     listener: TcpListener,
     tls: Option<&Tls>,
     options: Arc<Options>,
-    answer: A,
-) -> io::Result<Server>
-where
-    A: Fn(Request<Bytes>) -> F + Send + Sync + 'static,
-    F: Future<Output = http::Response<Bytes>> + Send + 'static,
-{
+    answer: Handler,
+) -> io::Result<Server> {
     let address = listener.local_addr()?;
-    let router =
-        Router::new().fallback(respond::<A, F>).with_state(Arc::new(Gateway { options, answer }));
+    let router = Router::new().fallback(respond).with_state(Arc::new(Gateway { options, answer }));
     let (shutdown, stopped) = oneshot::channel::<()>();
     let task = if let Some(tls) = tls {
-        tokio::spawn(run(tls.listener(listener)?, router, stopped))
+        tokio::spawn(run(tls.listener(listener), router, stopped))
     } else {
         // Small answers would otherwise wait for the client's delayed acknowledgement.
         let listener = listener.tap_io(|connection| {
@@ -124,49 +126,36 @@ where
 }
 
 /// Serves until the sender of `stopped` is dropped; it is never used.
-async fn run<L: Listener<Addr = SocketAddr>>(
-    listener: L,
-    router: Router,
-    stopped: oneshot::Receiver<()>,
-) {
-    let stopped = async {
-        let _ = stopped.await;
-    };
+async fn run(listener: impl Listener<Addr = SocketAddr>, router: Router, stopped: Receiver<()>) {
+    let stopped = stopped.map(|_| ());
     if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stopped).await {
         tracing::error!(%error, "the store's server stopped");
     }
 }
 
-async fn respond<A, F>(State(gateway): State<Arc<Gateway<A>>>, request: Request<Body>) -> Response
-where
-    A: Fn(Request<Bytes>) -> F + Send + Sync + 'static,
-    F: Future<Output = http::Response<Bytes>> + Send + 'static,
-{
+async fn respond(State(gateway): State<Arc<Gateway>>, request: Request<Body>) -> Response {
     let (mut parts, body) = request.into_parts();
     if gateway.options.https {
         // The account names the address by which the caller came.
         parts.headers.insert("x-forwarded-proto", HeaderValue::from_static("https"));
     }
     let mut request = Request::from_parts(parts, Bytes::new());
-    let checked = check(&request, &gateway.options);
-    let read = match checked {
+    let read = match check(&request, &gateway.options) {
         Ok(()) => read_bounded(body).await,
         Err(refusal) => Err(refusal),
     };
-    match read {
+    let response = match read {
         Ok(body) => {
             *request.body_mut() = body;
-            (gateway.answer)(request).await.map(Body::from)
+            (gateway.answer)(request).await
         }
-        Err(refusal) => {
-            let call = Call::new(request);
-            Answer::refusal(&refusal).into_response(&call).map(Body::from)
-        }
-    }
+        Err(refusal) => Answer::refusal(&refusal).into_response(&request),
+    };
+    response.map(Body::from)
 }
 
 /// Checks the caller of a request, and its signature.
-pub(super) fn check(request: &Request<Bytes>, options: &Options) -> Result<(), Refusal> {
+pub(super) fn check(request: &Request<Bytes>, options: &Options) -> Result<()> {
     callers::check(request, &options.allowed_hosts)?;
     match &options.key {
         Some(key) => authorization::check(request, key),
@@ -174,7 +163,7 @@ pub(super) fn check(request: &Request<Bytes>, options: &Options) -> Result<(), R
     }
 }
 
-async fn read_bounded(mut body: Body) -> Result<Bytes, Refusal> {
+async fn read_bounded(mut body: Body) -> Result<Bytes> {
     let mut read = BytesMut::new();
     let mut n_bytes = 0_usize;
     while let Some(frame) = body.frame().await {

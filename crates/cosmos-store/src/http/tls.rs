@@ -3,6 +3,7 @@
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::serve::Listener;
+use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::{
     ServerConfig,
@@ -11,7 +12,6 @@ use rustls::{
 };
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::mpsc,
     time::timeout,
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
@@ -21,9 +21,6 @@ use super::Options;
 /// The time that a client has to begin a connection.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// The connections that wait until the server takes them.
-const WAITING: usize = 128;
-
 /// The encryption of ports.
 pub(super) struct Tls {
     acceptor: TlsAcceptor,
@@ -31,10 +28,14 @@ pub(super) struct Tls {
     pub(super) certificate: String,
 }
 
+type Connection = (TlsStream<TcpStream>, SocketAddr);
+
 /// A port whose connections are encrypted.
 pub(super) struct TlsListener {
-    address: SocketAddr,
-    ready: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
+    listener: TcpListener,
+    acceptor: TlsAcceptor,
+    /// The begins of connections under way: a slow client holds up no other.
+    handshakes: FuturesUnordered<BoxFuture<'static, Option<Connection>>>,
 }
 
 impl Tls {
@@ -62,37 +63,9 @@ impl Tls {
     }
 
     /// Encrypts the connections of a port.
-    pub(super) fn listener(&self, listener: TcpListener) -> io::Result<TlsListener> {
-        let address = listener.local_addr()?;
-        let (sender, ready) = mpsc::channel(WAITING);
-        tokio::spawn(accept(listener, self.acceptor.clone(), sender));
-        Ok(TlsListener { address, ready })
-    }
-}
-
-/// Accepts connections until the server has ended. A slow client holds up no other.
-async fn accept(
-    mut listener: TcpListener,
-    acceptor: TlsAcceptor,
-    sender: mpsc::Sender<(TlsStream<TcpStream>, SocketAddr)>,
-) {
-    loop {
-        let (stream, peer) = tokio::select! {
-            accepted = Listener::accept(&mut listener) => accepted,
-            () = sender.closed() => return,
-        };
-        let (acceptor, sender) = (acceptor.clone(), sender.clone());
-        tokio::spawn(async move {
-            if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "TCP_NODELAY cannot be set");
-            }
-            match timeout(HANDSHAKE, acceptor.accept(stream)).await {
-                // The server may have ended meanwhile.
-                Ok(Ok(stream)) => drop(sender.send((stream, peer)).await),
-                Ok(Err(error)) => tracing::debug!(%error, "a client does not trust the store"),
-                Err(_) => tracing::debug!("a client did not begin a connection in time"),
-            }
-        });
+    pub(super) fn listener(&self, listener: TcpListener) -> TlsListener {
+        let handshakes = FuturesUnordered::new();
+        TlsListener { listener, acceptor: self.acceptor.clone(), handshakes }
     }
 }
 
@@ -100,15 +73,35 @@ impl Listener for TlsListener {
     type Io = TlsStream<TcpStream>;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        match self.ready.recv().await {
-            Some(connection) => connection,
-            // The task above ends only after this.
-            None => std::future::pending().await,
+    async fn accept(&mut self) -> Connection {
+        loop {
+            tokio::select! {
+                (stream, peer) = Listener::accept(&mut self.listener) => {
+                    let handshake = begin(self.acceptor.clone(), stream, peer);
+                    self.handshakes.push(handshake.boxed());
+                }
+                Some(connection) = self.handshakes.next() => {
+                    if let Some(connection) = connection {
+                        return connection;
+                    }
+                }
+            }
         }
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
-        Ok(self.address)
+        self.listener.local_addr()
     }
+}
+
+async fn begin(acceptor: TlsAcceptor, stream: TcpStream, peer: SocketAddr) -> Option<Connection> {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "TCP_NODELAY cannot be set");
+    }
+    match timeout(HANDSHAKE, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => return Some((stream, peer)),
+        Ok(Err(error)) => tracing::debug!(%error, "a client does not trust the store"),
+        Err(_) => tracing::debug!("a client did not begin a connection in time"),
+    }
+    None
 }

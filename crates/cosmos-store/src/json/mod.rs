@@ -1,15 +1,18 @@
 //! JSON values as the service holds them: numbers are doubles, and properties keep their order.
 
-use std::fmt::{Formatter, Result as Written};
+use std::{
+    cmp::Ordering,
+    fmt::{Formatter, Result as Written},
+};
 
 use memchr::memchr2;
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, SeqAccess, Visitor},
 };
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
-use crate::Refusal;
+use crate::{Refusal, Result};
 
 mod binary;
 #[cfg(test)]
@@ -18,8 +21,9 @@ pub(crate) mod tests;
 /// A whole number below this is written without a fraction: doubles hold each of them exactly.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
-/// A value.
-#[derive(Clone, Debug, PartialEq)]
+/// A value. Its order is that of ORDER BY: null, false, true, numbers, texts by their code points, arrays, objects. The
+/// order of properties does not count.
+#[derive(Clone, Debug)]
 pub enum Json {
     /// `null`
     Null,
@@ -36,14 +40,16 @@ pub enum Json {
 }
 
 impl Json {
-    /// Reads text JSON, or the binary JSON of the SDKs (its first byte is 0x80).
+    /// Reads text JSON, or the binary JSON of the Rust SDK (its first byte is 0x80).
     ///
     /// # Errors
     /// 400 for anything else, and for more than 128 levels.
-    pub fn parse(bytes: &[u8]) -> Result<Self, Refusal> {
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
         match bytes.first() {
             Some(&binary::PREAMBLE) => binary::read(bytes).ok_or_else(|| {
-                Refusal::new(400, "The input content is invalid: it is no binary JSON.")
+                let text = "The input content is invalid: it is no binary JSON of the Rust SDK. Switch the binary \
+                            encoding of another SDK off.";
+                Refusal::new(400, text)
             }),
             _ => serde_json::from_slice(bytes).map_err(|error| invalid(&error)),
         }
@@ -54,7 +60,7 @@ impl Json {
     ///
     /// # Errors
     /// 400 for anything else.
-    pub fn parse_only(bytes: &[u8], names: &[&str]) -> Result<Self, Refusal> {
+    pub fn parse_only(bytes: &[u8], names: &[&str]) -> Result<Self> {
         let read = |(name, text): (&str, &[u8])| Ok((name.into(), Self::parse(text)?));
         Ok(Self::Object(texts(bytes, names)?.into_iter().map(read).collect::<Result<_, _>>()?))
     }
@@ -65,7 +71,6 @@ impl Json {
         properties.iter().rfind(|(found, _)| &**found == name).map(|(_, value)| value)
     }
 
-    /// Returns the value at a path.
     pub(crate) fn at(&self, path: &[String]) -> Option<&Self> {
         path.iter().try_fold(self, |value, name| value.get(name))
     }
@@ -123,6 +128,22 @@ impl Json {
         if let Self::Array(all) = self { Some(all) } else { None }
     }
 
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Null => 0,
+            Self::Bool(_) => 1,
+            Self::Number(_) => 2,
+            Self::Text(_) => 3,
+            Self::Array(_) => 4,
+            Self::Object(_) => 5,
+        }
+    }
+
+    /// Returns true if operators such as `<` have a result for two values: of one type that is no array or object.
+    pub(crate) fn compares_with(&self, other: &Self) -> bool {
+        self.rank() == other.rank() && self.rank() < 4
+    }
+
     /// Returns about how many bytes the value takes in memory.
     pub(crate) fn size(&self) -> usize {
         size_of::<Self>()
@@ -137,14 +158,12 @@ impl Json {
     }
 }
 
-/// Returns the texts of these properties of an object, in their order, as [`Json::write`] has written them.
-///
-/// # Errors
-/// As [`Json::parse_only`].
+/// Returns the texts of these properties of an object, in their order, as [`Json::write`] has written them. Errors:
+/// as [`Json::parse_only`].
 pub(crate) fn texts<'b, 'n>(
     bytes: &'b [u8],
     names: &[&'n str],
-) -> Result<Vec<(&'n str, &'b [u8])>, Refusal> {
+) -> Result<Vec<(&'n str, &'b [u8])>> {
     let mut found = Vec::with_capacity(names.len());
     let mut rest = bytes;
     while let Some((known, value, behind)) = property(rest, names) {
@@ -178,7 +197,6 @@ fn property<'b, 'n>(
     Some((known.copied(), value, rest))
 }
 
-/// Returns the end of the text at the beginning.
 fn text_end(bytes: &[u8]) -> Option<usize> {
     let mut at = bytes.starts_with(b"\"").then_some(1)?;
     loop {
@@ -190,7 +208,6 @@ fn text_end(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the end of the value at the beginning.
 fn value_end(bytes: &[u8]) -> Option<usize> {
     let (mut at, mut depth) = (0, 0_usize);
     loop {
@@ -232,10 +249,47 @@ fn number(number: f64) -> Number {
 }
 
 fn invalid(error: &dyn std::fmt::Display) -> Refusal {
-    Refusal::new(
-        400,
-        format!("The input content is invalid because the JSON is malformed: {error}"),
-    )
+    let text = format!("The input content is invalid because the JSON is malformed: {error}");
+    Refusal::new(400, text)
+}
+
+impl Ord for Json {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Bool(one), Self::Bool(other)) => one.cmp(other),
+            // Values are never NaN; -0 is 0.
+            (Self::Number(one), Self::Number(other)) => {
+                one.partial_cmp(other).unwrap_or(Ordering::Equal)
+            }
+            (Self::Text(one), Self::Text(other)) => one.cmp(other),
+            (Self::Array(one), Self::Array(other)) => one.cmp(other),
+            (Self::Object(one), Self::Object(other)) => sorted(one).cmp(&sorted(other)),
+            _ => self.rank().cmp(&other.rank()),
+        }
+    }
+}
+
+impl PartialOrd for Json {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Eq for Json {}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+/// Returns the properties of an object by name; of two with one name the last one.
+fn sorted(properties: &[(Box<str>, Json)]) -> Vec<(&str, &Json)> {
+    let mut sorted: Vec<_> =
+        properties.iter().rev().map(|(name, value)| (&**name, value)).collect();
+    sorted.sort_by_key(|(name, _)| *name);
+    sorted.dedup_by_key(|(name, _)| *name);
+    sorted
 }
 
 impl std::fmt::Display for Json {
@@ -246,40 +300,10 @@ impl std::fmt::Display for Json {
     }
 }
 
-impl From<Value> for Json {
-    fn from(value: Value) -> Self {
-        match value {
-            Value::Null => Self::Null,
-            Value::Bool(value) => Self::Bool(value),
-            Value::Number(number) => Self::Number(number.as_f64().unwrap_or_default()),
-            Value::String(text) => Self::Text(text.into()),
-            Value::Array(all) => Self::Array(all.into_iter().map(Self::from).collect()),
-            Value::Object(all) => Self::Object(
-                all.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
-            ),
-        }
-    }
-}
-
 impl From<&Value> for Json {
     fn from(value: &Value) -> Self {
-        value.clone().into()
-    }
-}
-
-impl From<Json> for Value {
-    fn from(value: Json) -> Self {
-        match value {
-            Json::Null => Self::Null,
-            Json::Bool(value) => Self::Bool(value),
-            Json::Number(number) => Self::Number(self::number(number)),
-            Json::Text(text) => Self::String(text.into()),
-            Json::Array(all) => Self::Array(all.into_iter().map(Self::from).collect()),
-            Json::Object(all) => {
-                let all = all.into_iter().map(|(name, value)| (name.into(), value.into()));
-                Self::Object(all.collect::<Map<_, _>>())
-            }
-        }
+        // A value of serde_json is always one of these.
+        Self::deserialize(value).unwrap_or(Self::Null)
     }
 }
 
@@ -320,10 +344,6 @@ impl<'de> Visitor<'de> for Any {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Json, E> {
-        Ok(Json::text(text))
-    }
-
-    fn visit_string<E>(self, text: String) -> Result<Json, E> {
         Ok(Json::text(text))
     }
 

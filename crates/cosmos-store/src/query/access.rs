@@ -76,7 +76,7 @@ impl<'a> Access<'a> {
 
     /// Returns the items behind a place that an index has for one value of a property within a logical partition: these
     /// are in the order of a scan.
-    pub(super) fn equal(&mut self, after: &[u8]) -> Option<impl Iterator<Item = Item> + use<>> {
+    pub(super) fn equal(&self, after: &[u8]) -> Option<impl Iterator<Item = Item> + use<>> {
         let [range] = self.ranges.as_slice() else { return None };
         if *after >= *range.until {
             return None;
@@ -92,7 +92,6 @@ impl<'a> Access<'a> {
             at: range.contains(after).then(|| rid_of(after).saturating_add(1)),
             ..IndexRange::default()
         };
-        self.work.seeks = self.work.seeks.saturating_add(1);
         self.view.lookup(self.container, range, &lookup)
     }
 
@@ -109,7 +108,6 @@ impl<'a> Access<'a> {
         'candidates: for (_, lookups) in candidates {
             let mut items = Vec::new();
             for lookup in lookups {
-                self.work.seeks = self.work.seeks.saturating_add(1);
                 let Some(found) = self.view.lookup(self.container, &range, &lookup) else {
                     self.want(lookup.paths, &range);
                     continue 'candidates;
@@ -130,7 +128,7 @@ impl<'a> Access<'a> {
     }
 
     /// Returns the items behind a place that have the ids of the filter in the logical partitions of the query.
-    fn by_id(&mut self, after: &[u8]) -> Option<Vec<Item>> {
+    fn by_id(&self, after: &[u8]) -> Option<Vec<Item>> {
         let ids = self.conditions.iter().find_map(|condition| match &condition.values {
             Values::Equal(ids) if condition.path == ["id"] => Some(ids),
             _ => None,
@@ -145,26 +143,15 @@ impl<'a> Access<'a> {
             .filter(|item| *item.place > *after)
             .collect();
         items.sort_by(|one, other| one.place.cmp(&other.place));
-        self.work.seeks =
-            self.work.seeks.saturating_add(u32::try_from(n_reads).unwrap_or(u32::MAX));
         Some(items)
     }
 
     /// Returns the items behind a place, in the order of a scan.
     pub(super) fn scan(&mut self, after: &[u8]) -> impl Iterator<Item = Item> + use<> {
-        self.work.seeks = self.work.seeks.saturating_add(1);
-        let view = self.view.clone();
-        let container = self.container;
-        let after = after.to_vec();
-        let ranges = std::mem::take(&mut self.ranges);
-        let ranges = ranges.into_iter().filter({
-            let after = after.clone();
-            move |range| *range.until > *after
-        });
-        ranges.flat_map(move |range| {
-            let after = (*after >= *range.from).then_some(after.as_slice());
-            view.scan(container, &range, after.filter(|after| !after.is_empty()))
-        })
+        let (view, container) = (self.view.clone(), self.container);
+        let after = Some(after.to_vec()).filter(|after| !after.is_empty());
+        let ranges = std::mem::take(&mut self.ranges).into_iter();
+        ranges.flat_map(move |range| view.scan(container, &range, after.as_deref()))
     }
 
     /// Returns the lookups of each index that the filter can use, with a rank: the lowest one is the best.
@@ -228,8 +215,7 @@ impl<'a> Access<'a> {
     /// `None` if the hash space has several parts.
     pub(super) fn order_index(&self, order: &[(Path, bool)]) -> Option<OrderIndex> {
         let ([_], [(first, is_reverse), ..]) = (self.ranges.as_slice(), order) else { return None };
-        let is_same =
-            |(path, descending): &&(Path, bool)| descending == is_reverse && is_indexable(path);
+        let is_same = |(path, by): &&(Path, bool)| by == is_reverse && is_indexable(path);
         let n_ordered = order.iter().take_while(is_same).count();
         if n_ordered == 0 {
             return None;
@@ -268,7 +254,6 @@ impl<'a> Access<'a> {
         let range = range.clone();
         let mut parts = Vec::new();
         for lookup in index.lookups(begin) {
-            self.work.seeks = self.work.seeks.saturating_add(1);
             let Some(items) = self.view.lookup(self.container, &range, &lookup) else {
                 self.want(index.paths.clone(), &range);
                 return None;

@@ -8,10 +8,7 @@ use cosmos_model::{
 };
 
 use super::{Path, container::Policy, keys::Constants};
-use crate::{
-    json::Json,
-    sql::{Prepared, order},
-};
+use crate::{json::Json, sql::Prepared};
 
 /// The properties that no index has, though they can be asked for.
 const NOT_INDEXED: [&str; 4] = ["_rid", "_self", "_etag", "_attachments"];
@@ -50,7 +47,7 @@ pub(super) fn of(query: &Prepared, policy: &Policy<'_>) -> Vec<Condition> {
         let constants = Constants { root, path: &path, prepared: query };
         let values = match constants.of(filter) {
             Some(mut values) => {
-                values.sort_by(|one, other| order(Some(one), Some(other)));
+                values.sort();
                 values.dedup();
                 Values::Equal(values)
             }
@@ -64,12 +61,10 @@ pub(super) fn of(query: &Prepared, policy: &Policy<'_>) -> Vec<Condition> {
     paths.into_iter().filter_map(condition).collect()
 }
 
-/// Returns true for a path that an index can have.
 pub(super) fn is_indexable(path: &[String]) -> bool {
     path.first().is_some_and(|name| !NOT_INDEXED.contains(&name.as_str()))
 }
 
-/// Returns the bounds that a filter implies for a property.
 fn range_of(property: &Constants<'_>, filter: &Expr) -> (Bound, Bound) {
     let comparison = |operator: Binary, value: Json| match operator {
         Binary::Greater => (Some((value.clone(), false)), end_of_type(&value)),
@@ -117,7 +112,7 @@ fn range_of(property: &Constants<'_>, filter: &Expr) -> (Bound, Bound) {
 fn tighter(one: Bound, other: Bound, wins: Ordering) -> Bound {
     match (one, other) {
         (Some(one), Some(other)) => {
-            let compared = order(Some(&one.0), Some(&other.0));
+            let compared = one.0.cmp(&other.0);
             let takes_one = compared == wins || compared.is_eq() && !one.1;
             Some(if takes_one { one } else { other })
         }
@@ -134,7 +129,6 @@ fn begin_of_type(value: &Json) -> Bound {
     }
 }
 
-/// Returns the bound above them.
 fn end_of_type(value: &Json) -> Bound {
     match value {
         Json::Number(_) => Some((Json::Text("".into()), false)),

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Path;
 use crate::{
-    Refusal,
+    Refusal, Result,
     engine::Definition,
     sql::{NO_PATH, Prepared, columns, is_vector_distance, refused},
 };
@@ -43,11 +43,8 @@ impl<'a> Policy<'a> {
             || self.policy.is_on() && self.policy.covers(&names)
     }
 
-    /// Checks that the indexes of the policy have this order.
-    ///
-    /// # Errors
-    /// 400 with the service's texts.
-    pub(super) fn check_order(&self, order: &[(Path, bool)]) -> Result<(), Refusal> {
+    /// Checks that the indexes of the policy have this order. Errors: 400 with the service's texts.
+    pub(super) fn check_order(&self, order: &[(Path, bool)]) -> Result<()> {
         let refusal = |text: &str| Refusal::new(400, format!("{{\"Errors\":[\"{text}\"]}}"));
         match order {
             [] => Ok(()),
@@ -79,11 +76,8 @@ fn has_order(index: &[(Path, bool)], order: &[(Path, bool)]) -> bool {
 }
 
 /// Returns the paths by which a query sorts, and true for descending ones. Those of an order by distance, or by a
-/// computed property, are none.
-///
-/// # Errors
-/// 400 for another expression.
-pub(super) fn order_paths(query: &Query) -> Result<Vec<(Path, bool)>, Refusal> {
+/// computed property, are none. Errors: 400 for another expression.
+pub(super) fn order_paths(query: &Query) -> Result<Vec<(Path, bool)>> {
     let path = |order: &Order| match order.by.property() {
         Some((root, path)) if Some(root) == query.root() => {
             Ok((path.names().to_vec(), order.descending))
@@ -97,7 +91,6 @@ pub(super) fn order_paths(query: &Query) -> Result<Vec<(Path, bool)>, Refusal> {
     query.order_by.iter().map(path).collect()
 }
 
-/// Returns true for the path of a computed property.
 pub(super) fn is_computed(path: &[String], definition: &Definition) -> bool {
     let mut properties = definition.json["computedProperties"].as_array().into_iter().flatten();
     path.first().is_some_and(|first| properties.any(|property| property["name"] == first.as_str()))
@@ -122,7 +115,7 @@ pub(super) fn resolved(
     query: &Prepared,
     definition: &Definition,
     policy: &Policy<'_>,
-) -> Result<Option<Prepared>, Refusal> {
+) -> Result<Option<Prepared>> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let properties = list(&definition.json["computedProperties"]);
     let embeddings = list(&definition.json["vectorEmbeddingPolicy"]["vectorEmbeddings"]);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::PageRequest;
-use crate::{Refusal, engine::ContainerId, sql::Prepared};
+use crate::{Refusal, Result, engine::ContainerId, sql::Prepared};
 
 /// The most bytes of a continuation: it has to fit into a header. The values of ORDER BY are in it.
 const MAX_BYTES: usize = 6_000;
@@ -30,44 +30,25 @@ pub(super) struct Continuation {
 }
 
 impl Continuation {
-    /// Reads a continuation of a query in a part of a container.
-    ///
-    /// # Errors
-    /// 400 for anything else.
-    pub(super) fn read(
-        text: &str,
-        query: &Prepared,
-        request: &PageRequest<'_>,
-    ) -> Result<Self, Refusal> {
-        let read = Self::parse(text, query, request.container);
+    /// Reads a continuation of a query in a part of a container. Errors: 400 for anything else.
+    pub(super) fn read(text: &str, query: &Prepared, request: &PageRequest<'_>) -> Result<Self> {
+        let bytes = Some(text).filter(|text| text.len() <= 2 * MAX_BYTES);
+        let bytes = bytes.and_then(|text| BASE64_URL_SAFE_NO_PAD.decode(text).ok());
+        let read = bytes.and_then(|bytes| serde_json::from_slice::<(String, Self)>(&bytes).ok());
         // Of a physical partition that was split, each part goes on with the token of the whole. That of another
         // logical partition would skip all of this one.
-        let is_within = |read: &Self| {
-            !request.range.is_point()
-                || read.place.is_empty()
-                || request.range.contains(&read.place)
+        let is_of_this = |(hash, read): &(String, Self)| {
+            *hash == query_hash(query, request.container)
+                && (!request.range.is_point()
+                    || read.place.is_empty()
+                    || request.range.contains(&read.place))
         };
-        read.filter(is_within).ok_or_else(|| Refusal::new(400, "Invalid Continuation Token"))
+        let read = read.filter(is_of_this).map(|(_, read)| read);
+        read.ok_or_else(|| Refusal::new(400, "Invalid Continuation Token"))
     }
 
-    fn parse(text: &str, query: &Prepared, container: ContainerId) -> Option<Self> {
-        if text.len() > 2 * MAX_BYTES {
-            return None;
-        }
-        let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
-        let (hash, read): (String, Self) = serde_json::from_slice(&bytes).ok()?;
-        (hash == query_hash(query, container)).then_some(read)
-    }
-
-    /// Writes the continuation of a query.
-    ///
-    /// # Errors
-    /// 400 if the values of ORDER BY are too long for a header.
-    pub(super) fn write(
-        &self,
-        query: &Prepared,
-        container: ContainerId,
-    ) -> Result<String, Refusal> {
+    /// Writes the continuation of a query. Errors: 400 if the values of ORDER BY are too long for a header.
+    pub(super) fn write(&self, query: &Prepared, container: ContainerId) -> Result<String> {
         // Writing to memory does not fail.
         let bytes = serde_json::to_vec(&(query_hash(query, container), self)).unwrap_or_default();
         if bytes.len() > MAX_BYTES {

@@ -4,7 +4,7 @@ use cosmos_model::sql::{Expr, Query, Select};
 
 use super::continuation::Continuation;
 use crate::{
-    Refusal,
+    Result,
     engine::Item,
     json::{self, Json},
     sql::{Prepared, Row},
@@ -33,9 +33,9 @@ struct Copies {
 }
 
 impl Copies {
-    fn new(query: &Prepared) -> Result<Option<Self>, Refusal> {
+    fn new(query: &Prepared) -> Result<Option<Self>> {
         let tree = &query.query;
-        let (Some(root), 1, false) = (tree.root(), tree.from.len(), query.is_grouped()) else {
+        let (Some(root), 1, false) = (tree.root(), tree.from.len(), query.plan.is_grouped) else {
             return Ok(None);
         };
         let property = |(value, alias): &(Expr, Option<String>)| {
@@ -84,7 +84,7 @@ impl Copies {
 }
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn new(query: &'a Prepared) -> Result<Self, Refusal> {
+    pub(super) fn new(query: &'a Prepared) -> Result<Self> {
         let copies = Copies::new(query)?;
         let needs_nothing =
             copies.is_none() && query.needed().is_some_and(|names| names.is_empty());
@@ -92,7 +92,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Returns the properties of an item that the query needs, and what it makes of them.
-    pub(super) fn rows(&self, item: &Item) -> Result<(Json, Vec<Row>), Refusal> {
+    pub(super) fn rows(&self, item: &Item) -> Result<(Json, Vec<Row>)> {
         let query = self.copies.as_ref().map_or(self.query, |copies| &copies.test);
         let json = match query.needed() {
             Some(names) if names.is_empty() => Json::Object(Vec::new()),
@@ -179,7 +179,6 @@ impl Output {
     }
 }
 
-/// Returns a value as text.
 pub(super) fn bytes(value: &Json) -> Vec<u8> {
     let mut bytes = Vec::new();
     value.write(&mut bytes);

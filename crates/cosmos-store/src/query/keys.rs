@@ -7,7 +7,7 @@ use cosmos_model::{
 use serde_json::{Value, json};
 
 use crate::{
-    Refusal,
+    Result,
     engine::{ContainerId, Definition, EpkRange, View, hex},
     json::Json,
     sql::Prepared,
@@ -16,18 +16,15 @@ use crate::{
 /// The most keys that a query is narrowed to: the service's limit is far above what SDKs send.
 const MAX_KEYS: usize = 2_000;
 
-/// Returns the partition keys that a query is about, in the order of their ranges: those that the equalities and IN of
-/// its filter allow. `None` is any.
-///
-/// # Errors
-/// As [`View::range_of`].
+/// Returns the partition keys that a query is about, in the order of their ranges: those that the equalities and IN
+/// of its filter allow. `None` is any. Errors: as [`View::range_of`].
 pub(super) fn of_filter(
     view: &View,
     container: ContainerId,
     query: &Query,
     prepared: &Prepared,
     definition: &Definition,
-) -> Result<Option<Vec<EpkRange>>, Refusal> {
+) -> Result<Option<Vec<EpkRange>>> {
     let mut keys = vec![Vec::new()];
     let mut n_levels = 0;
     if let (Some(filter), Some(root)) = (&query.filter, query.root()) {
@@ -47,7 +44,7 @@ pub(super) fn of_filter(
         return Ok(None);
     }
     let range = |key| view.range_of(container, &Json::Array(key));
-    let mut ranges = keys.into_iter().map(range).collect::<Result<Vec<_>, Refusal>>()?;
+    let mut ranges = keys.into_iter().map(range).collect::<Result<Vec<_>>>()?;
     ranges.sort_by(|one, other| one.from.cmp(&other.from));
     ranges.dedup();
     Ok(Some(ranges))

@@ -20,7 +20,6 @@ mod tests;
 
 pub(crate) use page::page;
 
-/// A page of a query.
 #[derive(Debug)]
 pub(crate) struct Page {
     /// The results, as text JSON each.
@@ -48,8 +47,6 @@ pub(crate) struct WantedIndex {
 /// What the store touched for a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Values and ranges that were looked up in an index.
-    pub seeks: u32,
     /// Items that were loaded, returned or not.
     pub items_loaded: u32,
     /// Their size.
@@ -60,7 +57,6 @@ pub struct Work {
     pub bytes_matched: usize,
 }
 
-/// What a page is asked for.
 pub(crate) struct PageRequest<'a> {
     /// The container.
     pub container: ContainerId,

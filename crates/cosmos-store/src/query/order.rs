@@ -10,16 +10,15 @@ use super::{
     continuation::Continuation,
 };
 use crate::{
-    Refusal,
+    Refusal, Result,
     engine::{Definition, Item, rid_of},
     json::Json,
-    sql::{Prepared, order},
+    sql::Prepared,
 };
 
 const NO_HASHES: &str = "This store cannot continue an ORDER BY behind an array or object, for which the SDK sends a \
                          hash. Exclude these values, for example by IS_PRIMITIVE, or read all results in one page.";
 
-/// The order of a query.
 #[derive(Default)]
 pub(super) struct Order {
     /// The paths of ORDER BY, and true for those in descending order.
@@ -31,18 +30,16 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Returns the order of a query, whose names have been resolved in `resolved`.
-    ///
-    /// # Errors
-    /// 400 for an order that no index of the policy has.
+    /// Returns the order of a query, whose names have been resolved in `resolved`. Errors: 400 for an order that no
+    /// index of the policy has.
     pub(super) fn new(
         query: &Prepared,
         resolved: &Prepared,
         definition: &Definition,
         policy: &Policy<'_>,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self> {
         let tree = &query.query;
-        if query.is_grouped() {
+        if query.plan.is_grouped {
             return Ok(Self::default());
         }
         if container::is_by_distance(tree) {
@@ -72,20 +69,15 @@ impl Order {
             _ => compared,
         };
         let values = one.0.iter().zip(other.0).enumerate();
-        let values = values.map(|(n, (one, other))| direct(n, order(one.as_ref(), other.as_ref())));
+        let values = values.map(|(n, (one, other))| direct(n, one.cmp(other)));
         let rids = other.1.map_or(Ordering::Equal, |rid| direct(0, one.1.cmp(&rid)));
         values.fold(Ordering::Equal, Ordering::then).then(rids)
     }
 
     /// Returns true if the place of an item is before the begin of a page.
-    pub(super) fn is_before(
-        &self,
-        from: Option<&Begin>,
-        order: &[Option<Json>],
-        item: &Item,
-    ) -> bool {
+    pub(super) fn is_before(&self, from: Option<&Begin>, by: &[Option<Json>], item: &Item) -> bool {
         from.is_some_and(|from| {
-            match self.compare((order, rid_of(&item.place)), (&from.order, from.rid)) {
+            match self.compare((by, rid_of(&item.place)), (&from.order, from.rid)) {
                 Ordering::Less => true,
                 Ordering::Equal => !from.is_included,
                 Ordering::Greater => false,
@@ -93,15 +85,13 @@ impl Order {
         })
     }
 
-    /// Returns where the page begins: where the one before has ended, or where an SDK says that it goes on.
-    ///
-    /// # Errors
+    /// Returns where the page begins: where the one before has ended, or where an SDK says that it goes on. Errors:
     /// 400 if that has another number of values, 501 for an array or object.
     pub(super) fn begin(
         &self,
         start: &Continuation,
         resume: Option<&ResumeFilter>,
-    ) -> Result<Option<Begin>, Refusal> {
+    ) -> Result<Option<Begin>> {
         let invalid = || Refusal::new(400, "Invalid Continuation Token");
         let from = if start.place.is_empty() {
             let Some(resume) = resume else { return Ok(None) };

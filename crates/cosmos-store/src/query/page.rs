@@ -23,10 +23,10 @@ use super::{
     plan,
 };
 use crate::{
-    Refusal,
+    Refusal, Result,
     engine::{Item, View, rid_of},
     json::Json,
-    sql::{Groups, Prepared, Row, order as order_of},
+    sql::{Groups, Prepared, Row},
 };
 
 /// The most bytes of the results of a query whose results are made of all items.
@@ -58,16 +58,10 @@ pub(super) const LIMITS: Limits = Limits {
     selected_of_all: 20_000,
 };
 
-/// Returns a page: at most 4 MB, and at most what the client asked for. A page may be empty before the end: a query that
-/// has to look at many items ends its page after some of them.
-///
-/// # Errors
-/// 400 for a continuation that is none of this query, and for an ORDER BY that no index of the policy has.
-pub(crate) fn page(
-    view: &View,
-    query: &Prepared,
-    request: &PageRequest<'_>,
-) -> Result<Page, Refusal> {
+/// Returns a page: at most 4 MB, and at most what the client asked for. A page may be empty before the end: a query
+/// that has to look at many items ends its page after some of them. Errors: 400 for a continuation that is none of
+/// this query, and for an ORDER BY that no index of the policy has.
+pub(crate) fn page(view: &View, query: &Prepared, request: &PageRequest<'_>) -> Result<Page> {
     page_within(LIMITS, view, query, request)
 }
 
@@ -76,7 +70,7 @@ pub(super) fn page_within(
     view: &View,
     query: &Prepared,
     request: &PageRequest<'_>,
-) -> Result<Page, Refusal> {
+) -> Result<Page> {
     let definition = request.definition;
     let start = match request.continuation {
         Some(text) => Continuation::read(text, query, request)?,
@@ -116,11 +110,11 @@ pub(super) fn page_within(
         let result = counted_result(&query.query.select, name, n_results);
         pager.output.push(&mut [result], 0);
         None
-    } else if !query.has_source() {
-        let mut results = pager.without_source()?;
-        pager.output.push(&mut results, 0);
-        None
-    } else if query.is_grouped() || query.query.distinct || pager.order.is_by_distance {
+    } else if !query.has_source()
+        || query.plan.is_grouped
+        || query.query.distinct
+        || pager.order.is_by_distance
+    {
         pager.listed()?
     } else if pager.order.paths.is_empty() {
         pager.scanned()?
@@ -139,8 +133,8 @@ pub(super) fn page_within(
 }
 
 fn beginning(query: &Prepared) -> Continuation {
-    let (skip, limit) = query.offset_limit().unzip();
-    let left = match (query.top(), limit) {
+    let (skip, limit) = query.plan.offset_limit.unzip();
+    let left = match (query.plan.top, limit) {
         (Some(top), Some(limit)) => Some(top.min(limit)),
         (top, limit) => top.or(limit),
     };
@@ -155,10 +149,8 @@ fn beginning(query: &Prepared) -> Continuation {
 fn counted_result(select: &Select, name: String, count: usize) -> Vec<u8> {
     #[allow(clippy::cast_precision_loss, reason = "less than 2^53 results fit into memory")]
     let count = Json::Number(count as f64);
-    bytes(&match select {
-        Select::Value(_) => count,
-        _ => Json::Object(vec![(name.into(), count)]),
-    })
+    let is_value = matches!(select, Select::Value(_));
+    bytes(&if is_value { count } else { Json::Object(vec![(name.into(), count)]) })
 }
 
 /// An item that the query has results of, for a sort.
@@ -206,6 +198,10 @@ impl Pager<'_> {
 
     /// Returns the items of the query behind a place, in the order of a scan.
     fn items(&mut self, after: &[u8], max_selected: usize) -> Box<dyn Iterator<Item = Item>> {
+        if !self.evaluator.query.has_source() {
+            // A query without FROM makes one row, of nothing.
+            return Box::new(std::iter::once(Item::default()));
+        }
         if let Some(items) = self.access.equal(after) {
             return Box::new(items);
         }
@@ -216,7 +212,7 @@ impl Pager<'_> {
     }
 
     /// Loads an item: what the query needs of it, and the rows that it makes of it.
-    fn load(&mut self, item: &Item) -> Result<(Json, Vec<Row>), Refusal> {
+    fn load(&mut self, item: &Item) -> Result<(Json, Vec<Row>)> {
         if !self.evaluator.needs_nothing {
             self.access.work.load(item);
         }
@@ -255,7 +251,7 @@ impl Pager<'_> {
     }
 
     /// A page in the order of a scan.
-    fn scanned(&mut self) -> Result<Option<Continuation>, Refusal> {
+    fn scanned(&mut self) -> Result<Option<Continuation>> {
         // An item that was returned in part comes again.
         let Continuation { place, before, n_rows, .. } = &self.start;
         self.before = if n_rows.is_some() { before } else { place }.clone();
@@ -276,7 +272,7 @@ impl Pager<'_> {
     }
 
     /// A page of a query with ORDER BY.
-    fn ordered(&mut self, resume: Option<&ResumeFilter>) -> Result<Option<Continuation>, Refusal> {
+    fn ordered(&mut self, resume: Option<&ResumeFilter>) -> Result<Option<Continuation>> {
         let begin = self.order.begin(&self.start, resume)?;
         let begin = begin.as_ref();
         let is_computed = self.order.is_computed;
@@ -309,7 +305,7 @@ impl Pager<'_> {
         begin: Option<&Begin>,
         items: impl Iterator<Item = Item>,
         n_ordered: usize,
-    ) -> Result<ControlFlow<Option<Continuation>>, Refusal> {
+    ) -> Result<ControlFlow<Option<Continuation>>> {
         let mut run: Vec<Found> = Vec::new();
         let is_whole = n_ordered == self.order.paths.len();
         for item in items {
@@ -330,7 +326,7 @@ impl Pager<'_> {
             let found = Found { order, item, is_match: !rows.is_empty(), results };
             let is_same = |first: &Found| {
                 let mut values = first.order.iter().zip(&found.order).take(n_ordered);
-                values.all(|(one, other)| order_of(one.as_ref(), other.as_ref()).is_eq())
+                values.all(|(one, other)| one == other)
             };
             if !run.first().is_none_or(is_same) {
                 let end = self.take_run(&mut run);
@@ -366,7 +362,7 @@ impl Pager<'_> {
         &mut self,
         begin: Option<&Begin>,
         items: impl Iterator<Item = Item>,
-    ) -> Result<Option<Continuation>, Refusal> {
+    ) -> Result<Option<Continuation>> {
         let n_kept = self.output.n_needed().saturating_add(1);
         let mut kept: Vec<Found> = Vec::new();
         for item in items {
@@ -404,7 +400,7 @@ impl Pager<'_> {
 
     /// A page of results that are made of all items: groups, aggregates, DISTINCT, an order by a distance. Each page
     /// makes them again.
-    fn listed(&mut self) -> Result<Option<Continuation>, Refusal> {
+    fn listed(&mut self) -> Result<Option<Continuation>> {
         let results = self.all_results()?;
         let Continuation { skip, n_results, .. } = self.start;
         if n_results > 0 {
@@ -420,7 +416,7 @@ impl Pager<'_> {
         Ok(Some(Continuation { skip, left, n_results, ..Continuation::default() }))
     }
 
-    fn all_results(&mut self) -> Result<Vec<Vec<u8>>, Refusal> {
+    fn all_results(&mut self) -> Result<Vec<Vec<u8>>> {
         let query = self.evaluator.query;
         let is_distinct = query.query.distinct;
         let is_sorted = !self.order.paths.is_empty();
@@ -430,7 +426,7 @@ impl Pager<'_> {
             .left
             .map(|left| left.saturating_add(self.start.skip).saturating_add(self.start.n_results));
         let n_needed = match limit {
-            Some(limit) if !is_sorted && !query.is_grouped() => {
+            Some(limit) if !is_sorted && !query.plan.is_grouped => {
                 usize::try_from(limit).unwrap_or(usize::MAX)
             }
             _ => usize::MAX,
@@ -443,7 +439,7 @@ impl Pager<'_> {
             let (_, rows) = self.load(&item)?;
             self.matched(&item, !rows.is_empty());
             for mut row in rows {
-                if query.is_grouped() {
+                if query.plan.is_grouped {
                     groups.add(&query.plan, row)?;
                     continue;
                 }
@@ -453,9 +449,8 @@ impl Pager<'_> {
                 }
                 n_bytes += result.len();
                 if n_bytes > MAX_LIST_BYTES {
-                    let message =
-                        "The results of the query exceeded the limit of this store: 256 MB.";
-                    return Err(Refusal::new(400, message));
+                    let text = "The results of the query exceeded the limit of this store: 256 MB.";
+                    return Err(Refusal::new(400, text));
                 }
                 rows_found.push((std::mem::take(&mut row.order), rid_of(&item.place), result));
             }
@@ -463,7 +458,7 @@ impl Pager<'_> {
                 break;
             }
         }
-        if query.is_grouped() {
+        if query.plan.is_grouped {
             let results = groups.results(query)?.iter().map(bytes).collect::<Vec<_>>();
             let is_new = |result: &Vec<u8>| !is_distinct || seen.insert(canonical(result));
             return Ok(results.into_iter().filter(is_new).collect());
@@ -474,22 +469,7 @@ impl Pager<'_> {
             });
         }
         let results = rows_found.into_iter().map(|(_, _, result)| result);
-        let is_new =
-            |result: &Vec<u8>| !is_distinct || !is_sorted || seen.insert(canonical(result));
-        Ok(results.filter(is_new).collect())
-    }
-
-    /// Returns the result of a query without FROM.
-    fn without_source(&mut self) -> Result<Vec<Vec<u8>>, Refusal> {
-        let query = self.evaluator.query;
-        let rows = query.rows(&Json::Null)?;
-        if !query.is_grouped() {
-            return Ok(rows.iter().filter_map(|row| row.result.as_ref().map(bytes)).collect());
-        }
-        let mut groups = Groups::default();
-        for row in rows {
-            groups.add(&query.plan, row)?;
-        }
-        Ok(groups.results(query)?.iter().map(bytes).collect())
+        let mut is_old = |it: &Vec<u8>| is_distinct && is_sorted && !seen.insert(canonical(it));
+        Ok(results.filter(|result| !is_old(result)).collect())
     }
 }

@@ -12,35 +12,31 @@ use super::{
     keys,
 };
 use crate::{
-    Refusal,
+    Refusal, Result,
     engine::{ContainerId, Definition, EpkRange, View},
-    sql::{Prepared, columns, sums_up},
+    sql::{self, Prepared, columns, sums_up},
 };
 
 /// The text that an SDK replaces by the place where a partition goes on.
 const FILTER: &str = "({documentdb-formattableorderbyquery-filter})";
 
-/// Returns the plan as JSON: `partitionedQueryExecutionInfoVersion`, `queryInfo` with the query that each partition is
-/// to answer, and `queryRanges`.
-///
-/// # Errors
-/// 400 for a feature that the SDK does not say it supports (`x-ms-cosmos-supported-query-features`), and for what no
-/// SDK can merge: an aggregate within another expression.
+/// Returns the plan as JSON: `partitionedQueryExecutionInfoVersion`, `queryInfo` with the query that each partition
+/// is to answer, and `queryRanges`. Errors: 400 for a feature that the SDK does not say it supports
+/// (`x-ms-cosmos-supported-query-features`), and for what no SDK can merge: an aggregate within another expression.
 pub(crate) fn plan(
     view: &View,
     container: ContainerId,
     query: &Prepared,
     definition: &Definition,
     supported_features: &str,
-) -> Result<Value, Refusal> {
+) -> Result<Value> {
     let distinct_count = distinct_count(&query.query);
     let asked = distinct_count.as_ref().map_or(&query.query, |(inner, _)| *inner);
     let keys = keys::of_filter(view, container, asked, query, definition)?;
+    let is_one = |keys: &Vec<EpkRange>| keys.len() < 2 && keys.iter().all(EpkRange::is_point);
     let mut plan = Plan {
         query,
-        is_of_one_key: keys
-            .as_ref()
-            .is_some_and(|keys| keys.len() < 2 && keys.iter().all(EpkRange::is_point)),
+        is_of_one_key: keys.as_ref().is_some_and(is_one),
         needs: Vec::new(),
         info: json!({
             "distinctType": "None",
@@ -101,12 +97,12 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    fn fill(&mut self, definition: &Definition) -> Result<(), Refusal> {
+    fn fill(&mut self, definition: &Definition) -> Result<()> {
         let query = &self.query.query;
         let columns = columns(&query.select);
         let has_aggregate = columns.iter().any(|(_, column)| sums_up(column));
         let is_grouped = !query.group_by.is_empty();
-        if let Some(top) = self.query.top() {
+        if let Some(top) = self.query.plan.top {
             self.needs.push("Top");
             self.info["top"] = top.into();
         }
@@ -114,8 +110,7 @@ impl Plan<'_> {
             // The one partition answers the query as it is.
             return Ok(());
         }
-        let composed =
-            |(_, column): &(String, &Expr)| sums_up(column) && aggregate(column).is_none();
+        let composed = |(_, it): &(String, &Expr)| sums_up(it) && aggregate(it).is_none();
         if columns.iter().any(composed) {
             if self.is_of_one_key {
                 self.info["top"] = Value::Null;
@@ -133,9 +128,9 @@ impl Plan<'_> {
         if has_aggregate || is_grouped {
             rewritten = Some(self.aggregated(query, &columns));
         } else if !query.order_by.is_empty() {
-            rewritten = Some(self.ordered(query, definition, columns)?);
+            rewritten = Some(self.ordered(definition, columns)?);
         }
-        if let Some((offset, limit)) = self.query.offset_limit() {
+        if let Some((offset, limit)) = self.query.plan.offset_limit {
             self.needs.push("OffsetAndLimit");
             self.info["offset"] = offset.into();
             self.info["limit"] = limit.into();
@@ -143,13 +138,12 @@ impl Plan<'_> {
             let limit = Count::Literal(offset.saturating_add(limit));
             rewritten.offset_limit = Some((Count::Literal(0), limit));
         }
-        if has_aggregate || is_grouped || query.distinct {
+        let is_limited = query.offset_limit.is_some() || query.top.is_some();
+        if is_limited && (has_aggregate || is_grouped || query.distinct) {
             // The limits count results after the merge.
-            if query.offset_limit.is_some() || query.top.is_some() {
-                let rewritten = rewritten.get_or_insert_with(|| query.clone());
-                rewritten.top = None;
-                rewritten.offset_limit = None;
-            }
+            let rewritten = rewritten.get_or_insert_with(|| query.clone());
+            rewritten.top = None;
+            rewritten.offset_limit = None;
         }
         self.info["rewrittenQuery"] =
             rewritten.map(|query| query.to_string()).unwrap_or_default().into();
@@ -164,7 +158,7 @@ impl Plan<'_> {
             None => ((*column).clone(), None),
             Some((name, argument)) => {
                 n_aggregates += 1;
-                (partial(name, argument), Some(aggregate_type(name)))
+                (partial(name, argument), sql::aggregate_type(name))
             }
         };
         let payload = if let Select::Value(_) = query.select {
@@ -204,8 +198,8 @@ impl Plan<'_> {
             };
         } else {
             self.needs.push("GroupBy");
-            self.info["groupByExpressions"] =
-                query.group_by.iter().map(ToString::to_string).collect();
+            let by = query.group_by.iter().map(ToString::to_string);
+            self.info["groupByExpressions"] = by.collect();
             let items = Expr::Array(query.group_by.iter().map(item).collect());
             let items = (items, Some("groupByItems".to_owned()));
             rewritten.select = Select::List(vec![items, payload_column(payload)]);
@@ -214,16 +208,10 @@ impl Plan<'_> {
     }
 
     /// ORDER BY: `_rid`, `orderByItems`, `payload`.
-    fn ordered(
-        &mut self,
-        query: &Query,
-        definition: &Definition,
-        columns: Vec<(String, &Expr)>,
-    ) -> Result<Query, Refusal> {
-        let Some(root) = query.root() else {
-            let message = "Order-by over correlated collections is not supported.";
-            return Err(Refusal::new(400, message));
-        };
+    fn ordered(&mut self, definition: &Definition, columns: Vec<(String, &Expr)>) -> Result<Query> {
+        let query = &self.query.query;
+        let message = "Order-by over correlated collections is not supported.";
+        let root = query.root().ok_or_else(|| Refusal::new(400, message))?;
         self.needs.push("OrderBy");
         if query.order_by.len() > 1 {
             self.needs.push("MultipleOrderBy");
@@ -321,28 +309,11 @@ fn partial(name: &str, argument: &Expr) -> Expr {
 fn aggregate(expr: &Expr) -> Option<(&str, &Expr)> {
     let Expr::Call(name, arguments) = expr else { return None };
     let [argument] = arguments.as_slice() else { return None };
-    (!aggregate_type(name).is_empty()).then_some((name, argument))
-}
-
-/// Returns the name that SDKs have for an aggregate; none for another function.
-fn aggregate_type(name: &str) -> &'static str {
-    match name {
-        "AVG" => "Average",
-        "COUNT" => "Count",
-        "COUNTIF" => "CountIf",
-        "MAKELIST" => "MakeList",
-        "MAKESET" => "MakeSet",
-        "MAX" => "Max",
-        "MIN" => "Min",
-        "SUM" => "Sum",
-        _ => "",
-    }
+    sql::aggregate_type(name).map(|_| (name.as_str(), argument))
 }
 
 /// Returns true if equal results come one after the other: `SELECT DISTINCT VALUE c.a FROM c ORDER BY c.a`.
 fn is_ordered_distinct(query: &Query) -> bool {
-    match (&query.select, query.order_by.as_slice()) {
-        (Select::Value(value), [order]) => *value == order.by,
-        _ => false,
-    }
+    let by = query.order_by.as_slice();
+    matches!((&query.select, by), (Select::Value(value), [order]) if *value == order.by)
 }

@@ -13,8 +13,8 @@ use super::{
     plan::plan,
 };
 use crate::{
-    Refusal,
-    engine::{ContainerId, Engine, EpkRange, Name, Operation, tests},
+    Result,
+    engine::{ContainerId, Engine, EpkRange, Mode, Name, tests},
     json::Json,
     sql::Prepared,
 };
@@ -38,15 +38,15 @@ impl World {
     }
 
     fn create(&self, item: &Value) {
-        let operation = tests::put(Operation::Create, item);
+        let operation = tests::put(Mode::Create, item);
         let done = tests::run(self.engine.transact(self.container, None, vec![operation]));
         assert!(done.expect("a transaction").results.iter().all(Result::is_ok));
     }
 
-    fn plan(&self, query: &str, parameters: &[(&str, Value)]) -> Result<Value, Refusal> {
+    fn plan(&self, query: &str, parameters: &[(&str, Value)]) -> Result<Value> {
         let parameters = parameters
             .iter()
-            .map(|(name, value)| ((*name).to_owned(), Json::from(value.clone())))
+            .map(|(name, value)| ((*name).to_owned(), Json::from(value)))
             .collect();
         let query = Prepared::new(query, parameters)?;
         let view = self.engine.view();
@@ -64,7 +64,7 @@ impl World {
         max_items: Option<u32>,
         continuation: Option<&str>,
         resume: Option<ResumeFilter>,
-    ) -> Result<Page, Refusal> {
+    ) -> Result<Page> {
         let view = self.engine.view();
         let (container, definition) =
             view.container(Name::Id("d"), Name::Id("c")).expect("a container");
@@ -79,11 +79,11 @@ impl World {
         page_within(self.limits, &view, query, &request)
     }
 
-    fn all(&self, query: &str) -> Result<Vec<Value>, Refusal> {
+    fn all(&self, query: &str) -> Result<Vec<Value>> {
         self.all_in(query, &EpkRange::all())
     }
 
-    fn all_in(&self, query: &str, range: &EpkRange) -> Result<Vec<Value>, Refusal> {
+    fn all_in(&self, query: &str, range: &EpkRange) -> Result<Vec<Value>> {
         let query = Prepared::new(query, Vec::new())?;
         let mut results = Vec::new();
         let mut continuation = None;

@@ -2,13 +2,13 @@
 
 use cosmos_model::sql::{Expr, Test, locate};
 
-use crate::{Refusal, json::Json};
+use crate::{Refusal, Result, json::Json};
 
 use super::{
     eval::{Link, Node, Step},
     functions,
     groups::Aggregate,
-    operators::{like_parts, order},
+    operators::like_parts,
     refused,
 };
 
@@ -59,7 +59,7 @@ impl<'q> Compiler<'q> {
         self.needed
     }
 
-    fn parameter(&self, name: &str) -> Result<&'q Json, Refusal> {
+    fn parameter(&self, name: &str) -> Result<&'q Json> {
         let found = self.parameters.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value).ok_or_else(|| self.unresolved(name))
     }
@@ -102,17 +102,15 @@ impl<'q> Compiler<'q> {
         if let Json::Text(name) = step { Step::Name(name) } else { Step::Of(Node::Constant(step)) }
     }
 
-    pub(super) fn all(&mut self, all: &'q [Expr]) -> Result<Vec<Node>, Refusal> {
+    pub(super) fn all(&mut self, all: &'q [Expr]) -> Result<Vec<Node>> {
         all.iter().map(|expr| self.expr(expr)).collect()
     }
 
-    /// Returns the place of an expression of GROUP BY.
     fn grouped(&self, expr: &Expr) -> Option<usize> {
         self.grouping.as_ref()?.by.iter().position(|by| by == expr)
     }
 
-    /// Compiles an expression.
-    pub(super) fn expr(&mut self, expr: &'q Expr) -> Result<Node, Refusal> {
+    pub(super) fn expr(&mut self, expr: &'q Expr) -> Result<Node> {
         if let Some(n) = self.grouped(expr) {
             return Ok(Node::Computed(n));
         }
@@ -150,7 +148,7 @@ impl<'q> Compiler<'q> {
             Expr::Object(all) => {
                 let all =
                     all.iter().map(|(name, value)| Ok((name.as_str().into(), self.expr(value)?)));
-                Node::Object(all.collect::<Result<_, Refusal>>()?)
+                Node::Object(all.collect::<Result<_>>()?)
             }
             Expr::Unary(..) => {
                 let mut operators = Vec::new();
@@ -190,7 +188,7 @@ impl<'q> Compiler<'q> {
         })
     }
 
-    fn link(&mut self, operator: &'q Expr) -> Result<Link, Refusal> {
+    fn link(&mut self, operator: &'q Expr) -> Result<Link> {
         Ok(match operator {
             Expr::Binary(operator, _, right) => Link::Binary(*operator, self.expr(right)?),
             Expr::Test(_, test, is_negated) => match &**test {
@@ -228,7 +226,7 @@ impl<'q> Compiler<'q> {
         })
     }
 
-    fn call(&mut self, name: &str, arguments: &'q [Expr]) -> Result<Node, Refusal> {
+    fn call(&mut self, name: &str, arguments: &'q [Expr]) -> Result<Node> {
         if name.starts_with("udf.") {
             return Err(missing(&format!("The user-defined function {name}")));
         }
@@ -304,7 +302,7 @@ impl<'q> Compiler<'q> {
 }
 
 fn sorted(mut values: Vec<Json>) -> Vec<Json> {
-    values.sort_by(|one, other| order(Some(one), Some(other)));
+    values.sort();
     values
 }
 

@@ -7,12 +7,12 @@ use std::{
 
 use cosmos_model::sql::{Binary, Logical, Quantifier, Unary};
 
-use crate::{Refusal, json::Json};
+use crate::{Refusal, Result, json::Json};
 
 use super::{
     MAX_BYTES, MAX_STEPS,
     functions::{Args, Function},
-    operators::{Part, binary, equal, int32, is_like, like_parts, number_of, order, same_type},
+    operators::{Part, binary, int32, is_like, like_parts, number_of},
     plan::Plan,
 };
 
@@ -41,7 +41,6 @@ pub(super) enum Node {
     Query(Quantifier, Box<Plan>),
 }
 
-/// A step to a member.
 pub(super) enum Step {
     Name(Box<str>),
     Of(Node),
@@ -86,7 +85,6 @@ impl Run {
         Some(())
     }
 
-    /// Counts the bytes of a value.
     pub(super) fn hold(&self, bytes: usize) -> Option<()> {
         self.bytes.set(self.bytes.get().saturating_add(bytes));
         if self.bytes.get() > MAX_BYTES {
@@ -103,9 +101,9 @@ impl Run {
     }
 
     /// Returns a result unless the evaluation was refused or has cost too much.
-    pub(super) fn within_limits<T>(&self, result: T) -> Result<T, Refusal> {
+    pub(super) fn within_limits<T>(&self, result: T) -> Result<T> {
         let text =
-            "The query exceeded the limit of this store for one item: 4,000,000 steps or 64 MB.";
+            "The query exceeded the limit of this store for one item: 4,000,000 steps, 64 MB.";
         self.spend(0).map(|()| result).ok_or_else(|| {
             Refusal::new(400, self.refusal.take().unwrap_or_else(|| text.to_owned()))
         })
@@ -135,7 +133,6 @@ impl<'f> Frame<'f> {
         Self { computed, ..*self }
     }
 
-    /// Makes a value one's own.
     pub(super) fn own(&self, value: Cow<'_, Json>) -> Option<Json> {
         if let Cow::Borrowed(value) = &value {
             self.run.hold(value.size())?;
@@ -154,7 +151,6 @@ fn truth(value: &Value<'_>) -> Option<bool> {
 }
 
 impl Node {
-    /// Returns the value of the expression.
     pub(super) fn eval<'f>(&'f self, at: &'f Frame<'f>) -> Value<'f> {
         at.run.spend(1)?;
         match self {
@@ -312,7 +308,7 @@ impl Link {
                 for node in all {
                     at.run.spend(weight(&left))?;
                     match node.eval(at) {
-                        Some(value) if equal(&left, &value) => {
+                        Some(value) if left == value => {
                             found = Some(true);
                             break;
                         }
@@ -325,17 +321,14 @@ impl Link {
             Self::InConstants(all, is_negated) => {
                 let left = left?;
                 at.run.spend(weight(&left))?;
-                let found = all.binary_search_by(|value| order(Some(value), Some(&left))).is_ok();
+                let found = all.binary_search(&left).is_ok();
                 boolean(found != *is_negated)
             }
             Self::Between(ends, is_negated) => {
                 let [from, to] = &**ends;
                 let left = left?;
-                let is_ordered = |one: &Json, other: &Json| {
-                    let comparable =
-                        same_type(one, other) && !matches!(one, Json::Array(_) | Json::Object(_));
-                    comparable.then(|| order(Some(one), Some(other)).is_le())
-                };
+                let is_ordered =
+                    |one: &Json, other: &Json| one.compares_with(other).then(|| one <= other);
                 let lower = from.eval(at).and_then(|from| is_ordered(&from, &left));
                 let upper = to.eval(at).and_then(|to| is_ordered(&left, &to));
                 let within = match (lower, upper) {

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Refusal, json::Json};
+use crate::{Refusal, Result, json::Json};
 
 use super::{
-    Key, MAX_BYTES, Prepared, Row,
+    MAX_BYTES, Prepared, Row,
     eval::{Frame, Run},
     functions,
-    operators::order,
-    plan::Plan,
+    plan::{Ordered, Plan},
 };
 
 /// A function that sums up.
@@ -25,21 +24,28 @@ pub(super) enum Aggregate {
     MakeSet,
 }
 
+/// The names of the aggregates in the text and in the plans of SDKs.
+const AGGREGATES: [(&str, &str, Aggregate); 8] = [
+    ("COUNT", "Count", Aggregate::Count),
+    ("COUNTIF", "CountIf", Aggregate::CountIf),
+    ("SUM", "Sum", Aggregate::Sum),
+    ("AVG", "Average", Aggregate::Avg),
+    ("MIN", "Min", Aggregate::Min),
+    ("MAX", "Max", Aggregate::Max),
+    ("MAKELIST", "MakeList", Aggregate::MakeList),
+    ("MAKESET", "MakeSet", Aggregate::MakeSet),
+];
+
 impl Aggregate {
     /// Returns the aggregate of a name, which is in capital letters.
     pub(super) fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "COUNT" => Self::Count,
-            "COUNTIF" => Self::CountIf,
-            "SUM" => Self::Sum,
-            "AVG" => Self::Avg,
-            "MIN" => Self::Min,
-            "MAX" => Self::Max,
-            "MAKELIST" => Self::MakeList,
-            "MAKESET" => Self::MakeSet,
-            _ => return None,
-        })
+        AGGREGATES.iter().find(|(known, ..)| *known == name).map(|(.., aggregate)| *aggregate)
     }
+}
+
+/// Returns the name that SDKs have for an aggregate; none for another function.
+pub(crate) fn aggregate_type(name: &str) -> Option<&'static str> {
+    AGGREGATES.iter().find(|(known, ..)| *known == name).map(|(_, of_sdks, _)| *of_sdks)
 }
 
 /// What an aggregate has seen.
@@ -54,7 +60,7 @@ struct State {
     /// The least or greatest value.
     best: Option<Json>,
     list: Vec<Json>,
-    set: BTreeSet<Key<Json>>,
+    set: BTreeSet<Json>,
 }
 
 impl State {
@@ -68,7 +74,7 @@ impl State {
             },
             Aggregate::Min | Aggregate::Max => {
                 self.is_undefined |= matches!(value, Json::Array(_) | Json::Object(_));
-                let compared = order(Some(&value), self.best.as_ref());
+                let compared = Some(&value).cmp(&self.best.as_ref());
                 let is_better =
                     if aggregate == Aggregate::Min { compared.is_lt() } else { compared.is_gt() };
                 if self.best.is_none() || is_better {
@@ -76,9 +82,7 @@ impl State {
                 }
             }
             Aggregate::MakeList => self.list.push(value),
-            Aggregate::MakeSet => {
-                self.set.insert(Key(value));
-            }
+            Aggregate::MakeSet => _ = self.set.insert(value),
         }
         self.count = self.count.saturating_add(1);
     }
@@ -93,9 +97,7 @@ impl State {
             Aggregate::Avg => super::operators::number_of(self.sum / f64::from(self.count)),
             Aggregate::Min | Aggregate::Max => self.best,
             Aggregate::MakeList => Some(Json::Array(self.list)),
-            Aggregate::MakeSet => {
-                Some(Json::Array(self.set.into_iter().map(|Key(value)| value).collect()))
-            }
+            Aggregate::MakeSet => Some(Json::Array(self.set.into_iter().collect())),
         }
     }
 }
@@ -103,17 +105,14 @@ impl State {
 /// Sums rows up, for GROUP BY and aggregates: the groups of a query, in the order of their first rows.
 #[derive(Default)]
 pub(crate) struct Groups {
-    places: BTreeMap<Key<Vec<Option<Json>>>, usize>,
+    places: BTreeMap<Vec<Option<Json>>, usize>,
     states: Vec<Vec<State>>,
     bytes: usize,
 }
 
 impl Groups {
-    /// Adds a row.
-    ///
-    /// # Errors
-    /// 400 if the groups take more than 64 MB.
-    pub(crate) fn add(&mut self, plan: &Plan, row: Row) -> Result<(), Refusal> {
+    /// Adds a row. Errors: 400 if the groups take more than 64 MB.
+    pub(crate) fn add(&mut self, plan: &Plan, row: Row) -> Result<()> {
         let mut size = |values: &[Option<Json>]| {
             self.bytes += values.iter().flatten().map(Json::size).sum::<usize>();
         };
@@ -122,12 +121,11 @@ impl Groups {
             size(&row.aggregates);
         }
         let next = self.states.len();
-        let key = Key(row.group);
-        let place = self.places.get(&key).copied().unwrap_or(next);
+        let place = self.places.get(&row.group).copied().unwrap_or(next);
         if place == next {
-            size(&key.0);
+            size(&row.group);
             self.bytes += size_of::<State>() * plan.aggregates.len();
-            self.places.insert(key, next);
+            self.places.insert(row.group, next);
             self.states.push(plan.aggregates.iter().map(|_| State::default()).collect());
         }
         if self.bytes > MAX_BYTES {
@@ -146,19 +144,15 @@ impl Groups {
     }
 
     /// Returns the values of ORDER BY and the result of each group; `None` if that has cost too much.
-    pub(super) fn rows(
-        mut self,
-        plan: &Plan,
-        at: &Frame<'_>,
-    ) -> Option<Vec<(Vec<Option<Json>>, Json)>> {
+    pub(super) fn rows(mut self, plan: &Plan, at: &Frame<'_>) -> Option<Vec<Ordered>> {
         if plan.group.is_empty() && self.states.is_empty() {
-            self.places.insert(Key(Vec::new()), 0);
+            self.places.insert(Vec::new(), 0);
             self.states.push(plan.aggregates.iter().map(|_| State::default()).collect());
         }
         let mut keys: Vec<_> = self.places.into_iter().collect();
         keys.sort_by_key(|(_, place)| *place);
         let mut rows = Vec::with_capacity(keys.len());
-        for ((Key(mut computed), _), states) in keys.into_iter().zip(self.states) {
+        for ((mut computed, _), states) in keys.into_iter().zip(self.states) {
             let states = states.into_iter().zip(&plan.aggregates);
             computed.extend(states.map(|(state, (aggregate, _))| state.result(*aggregate)));
             let at = at.with_computed(&computed);
@@ -175,12 +169,9 @@ impl Groups {
         at.run.spend(1).map(|()| rows)
     }
 
-    /// Returns a result for each group, in the order of ORDER BY, or else of their first rows; without GROUP BY one for
-    /// all, unless it is undefined.
-    ///
-    /// # Errors
-    /// 400 if they cost too much.
-    pub(crate) fn results(self, query: &Prepared) -> Result<Vec<Json>, Refusal> {
+    /// Returns a result for each group, in the order of ORDER BY, or else of their first rows; without GROUP BY one
+    /// for all, unless it is undefined. Errors: 400 if they cost too much.
+    pub(crate) fn results(self, query: &Prepared) -> Result<Vec<Json>> {
         let run = Run::new(functions::now());
         let rows = self.rows(&query.plan, &Frame::of(&Json::Null, &run));
         let mut rows = run.within_limits(rows)?.unwrap_or_default();

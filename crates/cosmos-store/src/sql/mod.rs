@@ -5,11 +5,11 @@
 //! A query is compiled once ([`Prepared::new`]): names become places, constants become values. An evaluation is bounded:
 //! one item costs at most [`MAX_STEPS`] steps and [`MAX_BYTES`] bytes, then the query is refused.
 
-use std::{cmp::Ordering, sync::OnceLock};
+use std::sync::OnceLock;
 
 use cosmos_model::sql::{Expr, Query};
 
-use crate::{Refusal, json::Json};
+use crate::{Refusal, Result, json::Json};
 
 mod compile;
 mod eval;
@@ -23,8 +23,7 @@ pub(crate) mod tests;
 use compile::Compiler;
 pub(crate) use compile::{NO_PATH, columns, is_vector_distance, sums_up};
 use eval::{Frame, Run};
-pub(crate) use groups::Groups;
-pub(crate) use operators::order;
+pub(crate) use groups::{Groups, aggregate_type};
 use plan::Plan;
 
 /// The steps that the evaluation of one item may take. Unit tests, which are not optimized, reach a tenth of them.
@@ -50,13 +49,10 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Parses and checks a query.
-    ///
-    /// # Errors
-    /// 400 with the service's text: SC1001 for a syntax error, SC2001 for an unknown identifier, SC2005 for a
-    /// function that the service does not have; and a text of our own, with the name, for what the service has but
-    /// this store has not.
-    pub(crate) fn new(text: &str, parameters: Parameters) -> Result<Self, Refusal> {
+    /// Parses and checks a query. Errors: 400 with the service's text: SC1001 for a syntax error, SC2001 for an
+    /// unknown identifier, SC2005 for a function that the service does not have; and a text of our own, with the
+    /// name, for what the service has but this store has not.
+    pub(crate) fn new(text: &str, parameters: Parameters) -> Result<Self> {
         let query: Query = text.parse().map_err(|error: cosmos_model::sql::SyntaxError| {
             let end = error.at.saturating_add(error.near.len());
             refused("SC1001", &error.to_string(), Some((error.at, end)))
@@ -64,15 +60,12 @@ impl Prepared {
         Self::compile(text, query, parameters)
     }
 
-    /// Checks a query that was parsed or changed before; its errors have no locations.
-    ///
-    /// # Errors
-    /// As [`Prepared::new`].
-    pub(crate) fn of(query: Query, parameters: Parameters) -> Result<Self, Refusal> {
+    /// Checks a query that was parsed or changed before; its errors have no locations. Errors: as [`Prepared::new`].
+    pub(crate) fn of(query: Query, parameters: Parameters) -> Result<Self> {
         Self::compile("", query, parameters)
     }
 
-    fn compile(text: &str, query: Query, parameters: Parameters) -> Result<Self, Refusal> {
+    fn compile(text: &str, query: Query, parameters: Parameters) -> Result<Self> {
         let mut compiler = Compiler::new(text, &parameters);
         let plan = compiler.query(&query)?;
         let needed = compiler.needed();
@@ -81,11 +74,8 @@ impl Prepared {
 
     /// Returns the values that the query makes of one item, before DISTINCT, GROUP BY, ORDER BY, TOP and OFFSET: one
     /// for each combination of JOIN that passes the filter. A query without FROM makes one row in all: it is for the
-    /// caller to ask once ([`Prepared::has_source`]).
-    ///
-    /// # Errors
-    /// 400 if the item costs too much.
-    pub(crate) fn rows(&self, item: &Json) -> Result<Vec<Row>, Refusal> {
+    /// caller to ask once ([`Prepared::has_source`]). Errors: 400 if the item costs too much.
+    pub(crate) fn rows(&self, item: &Json) -> Result<Vec<Row>> {
         let run = Run::new(*self.began.get_or_init(functions::now));
         let mut rows = Vec::new();
         self.plan.each(&Frame::of(item, &run), &mut |at| {
@@ -99,21 +89,6 @@ impl Prepared {
     /// Returns whether the query has FROM. Without it, it makes one row in all, not one for each item.
     pub(crate) fn has_source(&self) -> bool {
         !self.query.from.is_empty()
-    }
-
-    /// Returns whether the query has aggregates or GROUP BY: its results are those of [`Groups`].
-    pub(crate) fn is_grouped(&self) -> bool {
-        self.plan.is_grouped
-    }
-
-    /// Returns the number of TOP.
-    pub(crate) fn top(&self) -> Option<u32> {
-        self.plan.top
-    }
-
-    /// Returns the numbers of OFFSET and LIMIT.
-    pub(crate) fn offset_limit(&self) -> Option<(u32, u32)> {
-        self.plan.offset_limit
     }
 
     /// Returns of each value of ORDER BY whether the greatest ones come first: DESC, or the similarity of vectors.
@@ -137,7 +112,7 @@ impl Prepared {
 }
 
 /// What a query makes of one item.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, Default)]
 pub(crate) struct Row {
     /// The values of ORDER BY; of a query with aggregates or GROUP BY none.
     pub order: Vec<Option<Json>>,
@@ -152,59 +127,13 @@ pub(crate) struct Row {
 
 /// Returns a refusal in the form of the service; without a code where the service's is not known.
 pub(crate) fn refused(code: &str, message: &str, location: Option<(usize, usize)>) -> Refusal {
-    let location =
-        location.map(|(start, end)| format!(r#""location":{{"start":{start},"end":{end}}},"#));
-    let location = location.unwrap_or_default();
+    let location = location.map_or_else(String::new, |(start, end)| {
+        format!(r#""location":{{"start":{start},"end":{end}}},"#)
+    });
     let code = if code.is_empty() { String::new() } else { format!(r#""code":"{code}","#) };
     let message = Json::text(message);
     Refusal::new(
         400,
         format!(r#"{{"errors":[{{"severity":"Error",{location}{code}"message":{message}}}]}}"#),
     )
-}
-
-/// What has the order of ORDER BY.
-trait Sorted {
-    fn order(&self, other: &Self) -> Ordering;
-}
-
-impl Sorted for Json {
-    fn order(&self, other: &Self) -> Ordering {
-        order(Some(self), Some(other))
-    }
-}
-
-impl<T: Sorted> Sorted for &T {
-    fn order(&self, other: &Self) -> Ordering {
-        T::order(self, other)
-    }
-}
-
-impl Sorted for Vec<Option<Json>> {
-    fn order(&self, other: &Self) -> Ordering {
-        operators::order_all(self, other)
-    }
-}
-
-/// A key of a set or map in that order.
-struct Key<T>(T);
-
-impl<T: Sorted> PartialEq for Key<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl<T: Sorted> Eq for Key<T> {}
-
-impl<T: Sorted> PartialOrd for Key<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T: Sorted> Ord for Key<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.0.order(&other.0)
-    }
 }

@@ -1,4 +1,4 @@
-//! Operators, and the order of values.
+//! Operators.
 
 use std::cmp::Ordering;
 
@@ -8,89 +8,16 @@ use crate::json::Json;
 
 use super::eval::Run;
 
-/// Compares two values in the order of ORDER BY: undefined, null, false, true, numbers, texts by their code points,
-/// arrays, objects.
-pub(crate) fn order(one: Option<&Json>, other: Option<&Json>) -> Ordering {
-    match (one, other) {
-        (Some(one), Some(other)) => match (one, other) {
-            (Json::Bool(one), Json::Bool(other)) => one.cmp(other),
-            // Values are never NaN; -0 is 0.
-            (Json::Number(one), Json::Number(other)) => {
-                one.partial_cmp(other).unwrap_or(Ordering::Equal)
-            }
-            (Json::Text(one), Json::Text(other)) => one.cmp(other),
-            (Json::Array(one), Json::Array(other)) => {
-                let pairs = one.iter().zip(other);
-                let first = pairs.map(|(one, other)| order(Some(one), Some(other)));
-                decisive(first).then(one.len().cmp(&other.len()))
-            }
-            (Json::Object(_), Json::Object(_)) => {
-                let (one, other) = (sorted(one), sorted(other));
-                let pairs = one.iter().zip(&other);
-                let first = pairs.map(|(one, other)| {
-                    one.0.cmp(other.0).then_with(|| order(Some(one.1), Some(other.1)))
-                });
-                decisive(first).then(one.len().cmp(&other.len()))
-            }
-            _ => rank(one).cmp(&rank(other)),
-        },
-        _ => one.is_some().cmp(&other.is_some()),
-    }
-}
-
-/// Compares lists of values, the first ones first.
-pub(super) fn order_all(one: &[Option<Json>], other: &[Option<Json>]) -> Ordering {
-    decisive(one.iter().zip(other).map(|(one, other)| order(one.as_ref(), other.as_ref())))
-}
-
-/// Returns the first order that is not equality.
-pub(super) fn decisive(mut orders: impl Iterator<Item = Ordering>) -> Ordering {
-    orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-}
-
-/// Returns the properties of an object by name; of two with one name the last one.
-fn sorted(object: &Json) -> Vec<(&str, &Json)> {
-    let Json::Object(properties) = object else { return Vec::new() };
-    let mut sorted: Vec<_> =
-        properties.iter().rev().map(|(name, value)| (&**name, value)).collect();
-    sorted.sort_by_key(|(name, _)| *name);
-    sorted.dedup_by_key(|(name, _)| *name);
-    sorted
-}
-
-fn rank(value: &Json) -> u8 {
-    match value {
-        Json::Null => 0,
-        Json::Bool(_) => 1,
-        Json::Number(_) => 2,
-        Json::Text(_) => 3,
-        Json::Array(_) => 4,
-        Json::Object(_) => 5,
-    }
-}
-
-/// Returns whether two values are of one type.
-pub(super) fn same_type(one: &Json, other: &Json) -> bool {
-    rank(one) == rank(other)
-}
-
-/// Returns whether two values are equal: the order of properties does not count.
-pub(super) fn equal(one: &Json, other: &Json) -> bool {
-    order(Some(one), Some(other)).is_eq()
-}
-
 /// Returns what an operator makes of two values; `None` is undefined.
 pub(super) fn binary(operator: Binary, one: &Json, other: &Json, run: &Run) -> Option<Json> {
     use Binary as B;
 
-    let compared = |is: fn(Ordering) -> bool| {
-        let comparable = same_type(one, other) && rank(one) < 4;
-        comparable.then(|| Json::Bool(is(order(Some(one), Some(other)))))
-    };
+    let compared =
+        |is: fn(Ordering) -> bool| one.compares_with(other).then(|| Json::Bool(is(one.cmp(other))));
     match operator {
         B::Coalesce => Some(one.clone()),
-        B::Equal => Some(Json::Bool(equal(one, other))),
-        B::NotEqual => Some(Json::Bool(!equal(one, other))),
+        B::Equal => Some(Json::Bool(one == other)),
+        B::NotEqual => Some(Json::Bool(one != other)),
         B::Less => compared(Ordering::is_lt),
         B::LessOrEqual => compared(Ordering::is_le),
         B::Greater => compared(Ordering::is_gt),
@@ -127,7 +54,6 @@ fn arithmetic(operator: Binary, one: f64, other: f64) -> Option<Json> {
     number_of(number)
 }
 
-/// Returns a number, or undefined if it is none.
 pub(super) fn number_of(number: f64) -> Option<Json> {
     number.is_finite().then_some(Json::Number(number))
 }
@@ -182,7 +108,6 @@ pub(super) fn is_like(text: &str, parts: &[Part], run: &Run) -> Option<bool> {
     Some(parts.iter().skip(part).all(|part| *part == Part::Any))
 }
 
-/// Returns the parts of a pattern of LIKE.
 pub(super) fn like_parts(pattern: &str, escape: Option<char>) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut rest = pattern.chars();

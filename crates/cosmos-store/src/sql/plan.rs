@@ -1,33 +1,30 @@
 //! Compiled queries.
 
-use std::collections::BTreeSet;
+use std::{cmp::Ordering, collections::BTreeSet};
 
 use crate::json::Json;
 
 use super::{
-    Key, Row,
+    Row,
     eval::{Frame, Node},
     groups::{Aggregate, Groups},
-    operators::{decisive, order},
 };
 
-/// A query.
 pub(crate) struct Plan {
     pub(super) sources: Vec<From>,
     pub(super) filter: Option<Node>,
     pub(super) group: Vec<Node>,
     pub(super) aggregates: Vec<(Aggregate, Node)>,
     /// Whether there are aggregates or GROUP BY: `result` and `order` are then made of their values.
-    pub(super) is_grouped: bool,
+    pub(crate) is_grouped: bool,
     /// The values of ORDER BY, and whether they descend.
     pub(super) order: Vec<(Node, bool)>,
     pub(super) result: Node,
     pub(super) distinct: bool,
-    pub(super) top: Option<u32>,
-    pub(super) offset_limit: Option<(u32, u32)>,
+    pub(crate) top: Option<u32>,
+    pub(crate) offset_limit: Option<(u32, u32)>,
 }
 
-/// A source.
 pub(super) enum From {
     /// One value, or the elements of an array.
     Node(Node, bool),
@@ -35,19 +32,20 @@ pub(super) enum From {
     Plan(Plan),
 }
 
+/// What is done with the innermost frame of a combination; false ends it.
+type Visit<'v> = &'v mut dyn FnMut(&Frame<'_>) -> bool;
+
+/// The values of ORDER BY, and a result.
+pub(super) type Ordered = (Vec<Option<Json>>, Json);
+
 impl Plan {
     /// Calls `visit` with the innermost frame of each combination of the sources that passes the filter, until it
     /// returns false.
-    pub(super) fn each(&self, at: &Frame<'_>, visit: &mut dyn FnMut(&Frame<'_>) -> bool) -> bool {
+    pub(super) fn each(&self, at: &Frame<'_>, visit: Visit<'_>) -> bool {
         self.sources_from(0, at, visit)
     }
 
-    fn sources_from(
-        &self,
-        n: usize,
-        at: &Frame<'_>,
-        visit: &mut dyn FnMut(&Frame<'_>) -> bool,
-    ) -> bool {
+    fn sources_from(&self, n: usize, at: &Frame<'_>, visit: Visit<'_>) -> bool {
         if at.run.spend(1).is_none() {
             return false;
         }
@@ -78,8 +76,7 @@ impl Plan {
         let values = |nodes: &mut dyn Iterator<Item = &Node>| {
             nodes.map(|node| node.eval(at).and_then(|value| at.own(value))).collect()
         };
-        let mut row =
-            Row { order: Vec::new(), group: Vec::new(), aggregates: Vec::new(), result: None };
+        let mut row = Row::default();
         if self.is_grouped {
             row.group = values(&mut self.group.iter());
             row.aggregates = values(&mut self.aggregates.iter().map(|(_, node)| node));
@@ -111,7 +108,7 @@ impl Plan {
         }
         if self.distinct {
             let mut seen = BTreeSet::new();
-            let first: Vec<bool> = results.iter().map(|result| seen.insert(Key(result))).collect();
+            let first: Vec<bool> = results.iter().map(|result| seen.insert(result)).collect();
             let mut first = first.into_iter();
             results.retain(|_| first.next().unwrap_or_default());
         }
@@ -120,16 +117,16 @@ impl Plan {
     }
 
     /// Sorts results by their values of ORDER BY.
-    pub(super) fn sort(&self, rows: &mut [(Vec<Option<Json>>, Json)]) {
+    pub(super) fn sort(&self, rows: &mut [Ordered]) {
         if self.order.is_empty() {
             return;
         }
         rows.sort_by(|(one, _), (other, _)| {
             let by = one.iter().zip(other).zip(&self.order).map(|((one, other), (_, descends))| {
-                let order = order(one.as_ref(), other.as_ref());
+                let order = one.cmp(other);
                 if *descends { order.reverse() } else { order }
             });
-            decisive(by)
+            by.fold(Ordering::Equal, Ordering::then)
         });
     }
 }

@@ -9,8 +9,8 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Folder, World, put, run, value};
-use crate::engine::{Engine, EpkRange, Name, Operation};
+use super::{Folder, World, put};
+use crate::engine::{Engine, EpkRange, Mode, Name};
 
 const FOLDER: &str = "COSMOS_STORE_CRASH_FOLDER";
 const CHILD: &str = "engine::tests::crash::writes_until_it_is_killed";
@@ -30,25 +30,20 @@ fn writes_until_it_is_killed() {
         Some((container, _)) => container,
         None => World::of(engine.clone(), json!({})).container,
     };
+    let world = &World { engine, container };
     let write = |writer: u64| {
-        let engine = engine.clone();
-        move || {
-            let key = super::parsed(json!([writer]));
-            let last = engine.view().read(container, &key, "first").unwrap();
-            let first = last.map_or(0, |item| value(&item)["n"].as_u64().unwrap() + 1);
-            for n in first.. {
-                let items =
-                    pair(writer, n).iter().map(|item| put(Operation::Upsert, item)).collect();
-                let committed = run(engine.transact(container, Some(&key), items)).unwrap();
-                assert!(committed.results.iter().all(Result::is_ok));
-                println!("\nanswered {writer} {n}");
-            }
+        let key = json!([writer]);
+        let last = world.read(&key, "first").map(|item| item["n"].as_u64().unwrap());
+        for n in last.map_or(0, |last| last + 1).. {
+            let items = pair(writer, n).iter().map(|item| put(Mode::Upsert, item)).collect();
+            let committed = world.transact(&key, items).unwrap();
+            assert!(committed.results.iter().all(Result::is_ok));
+            println!("\nanswered {writer} {n}");
         }
     };
-    let threads: Vec<_> = (0..WRITERS).map(|writer| std::thread::spawn(write(writer))).collect();
-    for thread in threads {
-        thread.join().unwrap();
-    }
+    std::thread::scope(|scope| {
+        (0..WRITERS).for_each(|writer| _ = scope.spawn(move || write(writer)));
+    });
 }
 
 #[test]

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::{
-    Committed, ContainerId, Done, Engine, EpkRange, Item, ItemOperation, Name, Operation, View,
+    Committed, ContainerId, Done, Engine, EpkRange, Item, ItemOperation, Mode, Name, Operation,
+    View,
 };
-use crate::{Refusal, json::Json};
+use crate::{Result, json::Json};
 
 mod crash;
 mod definitions;
@@ -55,25 +56,20 @@ impl World {
         self.engine.view()
     }
 
-    fn transact(&self, key: &Value, operations: Vec<ItemOperation>) -> Result<Committed, Refusal> {
+    fn transact(&self, key: &Value, operations: Vec<ItemOperation>) -> Result<Committed> {
         run(self.engine.transact(self.container, Some(&parsed(key.clone())), operations))
     }
 
-    fn one(&self, key: &Value, operation: ItemOperation) -> Result<Done, Refusal> {
-        self.transact(key, vec![operation])?.results.remove(0)
+    fn one(&self, key: &Value, operation: ItemOperation) -> Result<Done> {
+        self.transact(key, vec![operation])?.into_one()
     }
 
-    fn put(&self, operation: fn(Json) -> Operation, item: &Value) -> Result<Done, Refusal> {
-        let written = vec![put(operation, item)];
-        run(self.engine.transact(self.container, None, written))?.results.remove(0)
+    fn create(&self, item: &Value) -> Result<Done> {
+        run(self.engine.transact(self.container, None, vec![put(Mode::Create, item)]))?.into_one()
     }
 
-    fn create(&self, item: &Value) -> Result<Done, Refusal> {
-        self.put(Operation::Create, item)
-    }
-
-    fn upsert(&self, item: &Value) -> Result<Done, Refusal> {
-        self.put(Operation::Upsert, item)
+    fn upsert(&self, item: &Value) -> Result<Done> {
+        run(self.engine.transact(self.container, None, vec![put(Mode::Upsert, item)]))?.into_one()
     }
 
     fn read(&self, key: &Value, id: &str) -> Option<Value> {
@@ -86,20 +82,15 @@ impl World {
     }
 }
 
-pub(crate) fn put(operation: fn(Json) -> Operation, item: &Value) -> ItemOperation {
-    ItemOperation {
-        operation: operation(parsed(item.clone())),
-        id: None,
-        if_match: None,
-        if_none_match: None,
-    }
+pub(crate) fn put(mode: Mode, item: &Value) -> ItemOperation {
+    let operation = Operation::Put(mode, parsed(item.clone()));
+    ItemOperation { operation, id: None, if_match: None, if_none_match: None }
 }
 
 fn of(operation: Operation, id: &str) -> ItemOperation {
     ItemOperation { operation, id: Some(id.to_owned()), if_match: None, if_none_match: None }
 }
 
-/// A folder that is removed with it.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -53,21 +53,27 @@ fn shown(operation: Operation) -> Json {
 
 fn results(bytes: &[u8]) -> Option<Vec<Json>> {
     let shown = |record: &[u8]| {
-        let row = row(record, &BATCH_RESULT)?;
-        let names = [
-            "statusCode",
-            "subStatusCode",
-            "eTag",
-            "resourceBody",
-            "retryAfterMilliseconds",
-            "requestCharge",
-        ];
+        let Row { fixed, variable, mut sparse } = Row::read(record, BATCH_RESULT, 2)?;
         let mut shown = json!({});
-        for (name, value) in names.into_iter().zip(row) {
-            match value {
-                Some(Value::Number(number)) => shown[name] = number.into(),
-                Some(Value::Double(number)) => shown[name] = number.into(),
-                Some(Value::Bytes(bytes)) => shown[name] = body(bytes),
+        for (name, number) in ["statusCode", "subStatusCode"].into_iter().zip(fixed) {
+            shown[name] = number.unwrap_or_default().into();
+        }
+        for (name, bytes) in ["eTag", "resourceBody"].into_iter().zip(variable) {
+            if let Some(bytes) = bytes {
+                shown[name] = body(bytes);
+            }
+        }
+        (shown["retryAfterMilliseconds"], shown["requestCharge"]) = (0.into(), 0.0.into());
+        while !sparse.0.is_empty() {
+            let (_, path, value) = sparse.sparse(6)?;
+            match path {
+                Path::Token(5) | Path::Name(b"retryAfterMilliseconds") => {
+                    let number = u32::from_le_bytes(value.try_into().ok()?);
+                    shown["retryAfterMilliseconds"] = number.into();
+                }
+                Path::Token(6) | Path::Name(b"requestCharge") => {
+                    shown["requestCharge"] = f64::from_le_bytes(value.try_into().ok()?).into();
+                }
                 _ => {}
             }
         }
@@ -134,8 +140,7 @@ fn the_dotnet_sdk_reads_what_is_written() {
             result
         };
         let expected: Vec<Json> = expected.iter().cloned().map(with_defaults).collect();
-        let read: Vec<Json> = read.expect(name).into_iter().map(with_defaults).collect();
-        assert_eq!(read, expected, "{name}");
+        assert_eq!(read.as_ref(), Some(&expected), "{name}");
         let outcomes: Vec<Outcome> = expected.iter().map(outcome).collect();
         let written = write(&outcomes);
         assert_eq!(results(&written).as_ref(), Some(&expected), "{name}");
@@ -173,8 +178,7 @@ proptest! {
         let _ = results(&bytes);
         let _ = read(&bytes);
         // Without the records and their check sums.
-        let _ = row(bytes.get(23..).unwrap_or_default(), &BATCH_OPERATION);
-        let _ = row(bytes.get(23..).unwrap_or_default(), &BATCH_RESULT);
+        let _ = operation(bytes.get(23..).unwrap_or_default());
         let _ = read(&bytes[..end.index(bytes.len())]);
     }
 }

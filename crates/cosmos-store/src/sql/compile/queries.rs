@@ -4,7 +4,7 @@ use cosmos_model::sql::{Count, Expr, Query, Select, Source, Values};
 use serde_json::Value;
 
 use crate::{
-    Refusal,
+    Result,
     sql::{
         eval::{Node, Step},
         functions,
@@ -22,7 +22,7 @@ pub(crate) const NO_PATH: &str =
 
 impl<'q> Compiler<'q> {
     /// Compiles a query within a query, with the names that are known where it stands.
-    pub(super) fn subquery(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
+    pub(super) fn subquery(&mut self, query: &'q Query) -> Result<Plan> {
         let outer = self.scope.clone();
         let grouping = self.grouping.take();
         let is_within = std::mem::replace(&mut self.is_within, true);
@@ -33,8 +33,7 @@ impl<'q> Compiler<'q> {
         plan
     }
 
-    /// Compiles a query.
-    pub(in crate::sql) fn query(&mut self, query: &'q Query) -> Result<Plan, Refusal> {
+    pub(in crate::sql) fn query(&mut self, query: &'q Query) -> Result<Plan> {
         if self.is_within {
             for (is_there, code, clause) in [
                 (query.top.is_some(), "SC2203", "'TOP' is"),
@@ -94,12 +93,10 @@ impl<'q> Compiler<'q> {
             order.push((self.expr(&by.by)?, by.descending || is_similarity(&by.by)));
         }
         let top = query.top.as_ref().map(|count| self.count(count, "TOP")).transpose()?;
-        let offset_limit = match &query.offset_limit {
-            Some((offset, limit)) => {
-                Some((self.count(offset, "OFFSET")?, self.count(limit, "LIMIT")?))
-            }
-            None => None,
-        };
+        let offset_limit = query.offset_limit.as_ref().map(|(offset, limit)| {
+            Ok((self.count(offset, "OFFSET")?, self.count(limit, "LIMIT")?))
+        });
+        let offset_limit = offset_limit.transpose()?;
         if top.is_some() && offset_limit.is_some() {
             return Err(refused("", "'TOP' and 'OFFSET LIMIT' cannot be used together.", None));
         }
@@ -120,7 +117,7 @@ impl<'q> Compiler<'q> {
         })
     }
 
-    fn source(&mut self, source: &'q Source) -> Result<From, Refusal> {
+    fn source(&mut self, source: &'q Source) -> Result<From> {
         let alias = source.alias.as_deref();
         let (compiled, alias) = match &source.values {
             Values::Query(query) => {
@@ -137,27 +134,20 @@ impl<'q> Compiler<'q> {
                 let last = steps.iter().rev().find_map(|step| step.as_str());
                 let name = alias.or(last).or(Some(name));
                 let node = if is_item { Node::Slot(slot) } else { self.path(slot, path) };
-                (
-                    From::Node(node, source.iterates),
-                    Alias { name, is_item: is_item && !source.iterates },
-                )
+                let is_item = is_item && !source.iterates;
+                (From::Node(node, source.iterates), Alias { name, is_item })
             }
         };
         self.scope.push(alias);
         Ok(compiled)
     }
 
-    fn select(&mut self, query: &'q Query) -> Result<Node, Refusal> {
+    fn select(&mut self, query: &'q Query) -> Result<Node> {
+        let no = |what| Err(refused("", &format!("'SELECT *' is {what}."), None));
         match &query.select {
-            Select::All if query.from.is_empty() => {
-                Err(refused("", "'SELECT *' is not valid if FROM clause is omitted.", None))
-            }
-            Select::All if query.from.len() > 1 => {
-                Err(refused("", "'SELECT *' is only valid with a single input set.", None))
-            }
-            Select::All if self.grouping.is_some() => {
-                Err(refused("", "'SELECT *' is not valid with 'GROUP BY'.", None))
-            }
+            Select::All if query.from.is_empty() => no("not valid if FROM clause is omitted"),
+            Select::All if query.from.len() > 1 => no("only valid with a single input set"),
+            Select::All if self.grouping.is_some() => no("not valid with 'GROUP BY'"),
             Select::All => {
                 self.use_whole(self.scope.len() - 1);
                 Ok(Node::Slot(0))
@@ -166,12 +156,12 @@ impl<'q> Compiler<'q> {
             Select::List(_) => {
                 let columns = columns(&query.select).into_iter();
                 let columns = columns.map(|(name, value)| Ok((name.into(), self.expr(value)?)));
-                Ok(Node::Object(columns.collect::<Result<_, Refusal>>()?))
+                Ok(Node::Object(columns.collect::<Result<_>>()?))
             }
         }
     }
 
-    fn count(&self, count: &Count, clause: &str) -> Result<u32, Refusal> {
+    fn count(&self, count: &Count, clause: &str) -> Result<u32> {
         let number = match count {
             Count::Literal(number) => Some(*number),
             Count::Parameter(name) => {

@@ -2,19 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::{
-    json::Json,
-    sql::{
-        Key,
-        operators::{equal, order},
-    },
-};
+use crate::json::Json;
 
-use super::Args;
+use super::{Args, count};
 
-#[allow(clippy::cast_precision_loss, reason = "the numbers of the service are doubles")]
 pub(super) fn length(args: &Args<'_>) -> Option<Json> {
-    Some(Json::Number(args.array(0)?.len() as f64))
+    Some(count(args.array(0)?.len()))
 }
 
 pub(super) fn concat(args: &Args<'_>) -> Option<Json> {
@@ -27,10 +20,10 @@ pub(super) fn contains(args: &Args<'_>) -> Option<Json> {
     let is_partial = args.flag(2, false)?;
     let wanted = args.get(1)?;
     let is_wanted = |value: &Json| match wanted {
-        Json::Object(wanted) if is_partial => wanted
-            .iter()
-            .all(|(name, wanted)| value.get(name).is_some_and(|value| equal(value, wanted))),
-        wanted => equal(value, wanted),
+        Json::Object(wanted) if is_partial => {
+            wanted.iter().all(|(name, wanted)| value.get(name) == Some(wanted))
+        }
+        wanted => value == wanted,
     };
     Some(Json::Bool(args.array(0)?.iter().any(is_wanted)))
 }
@@ -39,10 +32,7 @@ pub(super) fn contains(args: &Args<'_>) -> Option<Json> {
 pub(super) fn contains_several(args: &Args<'_>, decisive: bool) -> Option<Json> {
     let array = args.array(0)?;
     args.run.spend(array.len().saturating_mul(args.len()))?;
-    let answers = (1..args.len()).map(|n| {
-        let wanted = args.get(n)?;
-        Some(array.iter().any(|value| equal(value, wanted)))
-    });
+    let answers = (1..args.len()).map(|n| Some(array.contains(args.get(n)?)));
     super::any(answers, decisive)
 }
 
@@ -66,10 +56,9 @@ pub(super) fn sum(args: &Args<'_>) -> Option<Json> {
     Some(Json::Number(numbers(args)?.iter().sum()))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "the length of an array")]
 pub(super) fn average(args: &Args<'_>) -> Option<Json> {
     let numbers = numbers(args)?;
-    Some(Json::Number(numbers.iter().sum::<f64>() / numbers.len() as f64))
+    Some(Json::Number(numbers.iter().sum::<f64>() / count(numbers.len()).as_f64()?))
 }
 
 pub(super) fn median(args: &Args<'_>) -> Option<Json> {
@@ -86,22 +75,21 @@ pub(super) fn extreme(args: &Args<'_>, greatest: bool) -> Option<Json> {
     if array.iter().any(|value| matches!(value, Json::Array(_) | Json::Object(_))) {
         return None;
     }
-    let by = |one: &&Json, other: &&Json| order(Some(one), Some(other));
-    if greatest { array.iter().max_by(by).cloned() } else { array.iter().min_by(by).cloned() }
+    if greatest { array.iter().max().cloned() } else { array.iter().min().cloned() }
 }
 
 /// Returns the different values of the first array, or of both, that pass a test for being in the second one.
 pub(super) fn set(args: &Args<'_>, with_second: bool, passes: fn(bool) -> bool) -> Option<Json> {
     let (one, other) = (args.array(0)?, args.array(1)?);
-    let members: BTreeSet<Key<&Json>> = other.iter().map(Key).collect();
+    let members: BTreeSet<&Json> = other.iter().collect();
     let mut seen = BTreeSet::new();
     let more = if with_second { other } else { &[] };
-    let result = one.iter().filter(|value| passes(members.contains(&Key(*value)))).chain(more);
-    Some(Json::Array(result.filter(|value| seen.insert(Key(*value))).cloned().collect()))
+    let result = one.iter().filter(|value| passes(members.contains(value))).chain(more);
+    Some(Json::Array(result.filter(|value| seen.insert(*value)).cloned().collect()))
 }
 
 pub(super) fn set_equal(args: &Args<'_>) -> Option<Json> {
-    let set = |n| Some(args.array(n)?.iter().map(Key).collect::<BTreeSet<_>>());
+    let set = |n| Some(args.array(n)?.iter().collect::<BTreeSet<_>>());
     Some(Json::Bool(set(0)? == set(1)?))
 }
 

@@ -4,7 +4,7 @@
 //! undefined one, makes the result undefined, but for the functions that ask for types. To add a function: a line in
 //! [`FUNCTIONS`], and a test in `sql/tests`.
 
-use crate::{Refusal, json::Json};
+use crate::{Result, json::Json};
 
 use super::{
     compile::missing,
@@ -19,7 +19,6 @@ mod text;
 mod time;
 mod types;
 
-/// A function.
 pub(super) struct Function {
     pub(super) name: &'static str,
     /// The fewest arguments.
@@ -221,7 +220,7 @@ fn any(answers: impl Iterator<Item = Option<bool>>, decisive: bool) -> Option<Js
 pub(super) fn named(
     name: &str,
     locate: impl FnOnce() -> Option<(usize, usize)>,
-) -> Result<&'static Function, Refusal> {
+) -> Result<&'static Function> {
     let found = FUNCTIONS.iter().find(|function| function.name == name);
     found.ok_or_else(|| {
         if name.starts_with("FULLTEXT") || name == "RRF" {
@@ -232,10 +231,18 @@ pub(super) fn named(
     })
 }
 
-/// Returns a number as a whole one, if it is one.
 #[allow(clippy::cast_possible_truncation, reason = "within the bounds of i64")]
 fn whole(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() < 9.2e18).then_some(number as i64)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "the numbers of the service are doubles")]
+fn number(number: i64) -> Json {
+    Json::Number(number as f64)
+}
+
+fn count(count: usize) -> Json {
+    number(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
 /// Returns a number as an index of an array or text.

@@ -4,23 +4,20 @@ use std::hash::{BuildHasher, RandomState};
 
 use crate::json::Json;
 
-use super::Args;
+use super::{Args, number};
 
-/// Returns a number made of one.
 pub(super) fn of(args: &Args<'_>, make: fn(f64) -> f64) -> Option<Json> {
     Some(Json::Number(make(args.number(0)?)))
 }
 
-/// Returns a number made of two.
 pub(super) fn of_two(args: &Args<'_>, make: fn(f64, f64) -> f64) -> Option<Json> {
     Some(Json::Number(make(args.number(0)?, args.number(1)?)))
 }
 
 /// Returns a number made of one whole number and, if there is one, of a second one, on 64 bits that wrap around.
-#[allow(clippy::cast_precision_loss, reason = "the numbers of the service are doubles")]
 pub(super) fn of_whole(args: &Args<'_>, make: fn(i64, i64) -> Option<i64>) -> Option<Json> {
     let other = if args.len() > 1 { args.whole(1)? } else { 0 };
-    Some(Json::Number(make(args.whole(0)?, other)? as f64))
+    Some(number(make(args.whole(0)?, other)?))
 }
 
 pub(super) fn log(args: &Args<'_>) -> Option<Json> {

@@ -11,6 +11,9 @@ const RADIUS: f64 = 6_371_008.8;
 /// Longitude and latitude, in degrees.
 type Point = [f64; 2];
 
+/// What was read, or what is wrong with it.
+type Read<T> = Result<T, &'static str>;
+
 /// A GeoJSON object: lines (a point is one of a single position), and polygons with their holes.
 #[derive(Default)]
 struct Shape {
@@ -20,7 +23,7 @@ struct Shape {
 
 impl Shape {
     /// Reads a shape; the error says what is wrong with it.
-    fn new(value: &Json) -> Result<Self, &'static str> {
+    fn new(value: &Json) -> Read<Self> {
         let kind = value.get("type").and_then(Json::as_str).ok_or("The type is missing.")?;
         let coordinates = value.get("coordinates").ok_or("The coordinates are missing.")?;
         let mut shape = Self::default();
@@ -34,8 +37,11 @@ impl Shape {
         Ok(shape)
     }
 
-    fn of(args: &Args<'_>, n: usize) -> Option<Self> {
-        Self::new(args.get(n)?).ok()
+    /// Reads the two shapes of a function, and counts the steps of comparing them.
+    fn pair(args: &Args<'_>) -> Option<(Self, Self)> {
+        let (one, other) = (Self::new(args.get(0)?).ok()?, Self::new(args.get(1)?).ok()?);
+        args.run.spend(one.points().count().saturating_mul(other.points().count()))?;
+        Some((one, other))
     }
 
     fn all_lines(&self) -> impl Iterator<Item = &Vec<Point>> {
@@ -70,21 +76,13 @@ impl Shape {
             || self.points().any(|point| other.encloses(point))
             || other.points().any(|point| self.encloses(point))
     }
-
-    /// Counts the steps of comparing two shapes.
-    fn spend(&self, other: &Self, args: &Args<'_>) -> Option<()> {
-        args.run.spend(self.points().count().saturating_mul(other.points().count()))
-    }
 }
 
-fn each<T>(
-    value: &Json,
-    read: fn(&Json) -> Result<T, &'static str>,
-) -> Result<Vec<T>, &'static str> {
+fn each<T>(value: &Json, read: fn(&Json) -> Read<T>) -> Read<Vec<T>> {
     value.as_array().ok_or("The coordinates must be arrays.")?.iter().map(read).collect()
 }
 
-fn point(value: &Json) -> Result<Point, &'static str> {
+fn point(value: &Json) -> Read<Point> {
     let numbers = each(value, |number| number.as_f64().ok_or("A position must have numbers."))?;
     let [longitude, latitude, ..] = numbers[..] else {
         return Err("A position must have two numbers.");
@@ -98,12 +96,12 @@ fn point(value: &Json) -> Result<Point, &'static str> {
     Ok([longitude, latitude])
 }
 
-fn line(value: &Json, least: usize) -> Result<Vec<Point>, &'static str> {
+fn line(value: &Json, least: usize) -> Read<Vec<Point>> {
     let line = each(value, point)?;
     if line.len() < least { Err("There are too few positions.") } else { Ok(line) }
 }
 
-fn polygon(value: &Json) -> Result<Vec<Vec<Point>>, &'static str> {
+fn polygon(value: &Json) -> Read<Vec<Vec<Point>>> {
     let rings = each(value, |ring| line(ring, 4))?;
     if rings.is_empty() || rings.iter().any(|ring| ring.first() != ring.last()) {
         return Err("A ring of a polygon must end where it begins.");
@@ -156,8 +154,7 @@ fn metres_to_segment(from: Point, (a, b): (Point, Point)) -> f64 {
 }
 
 pub(super) fn distance(args: &Args<'_>) -> Option<Json> {
-    let (one, other) = (Shape::of(args, 0)?, Shape::of(args, 1)?);
-    one.spend(&other, args)?;
+    let (one, other) = Shape::pair(args)?;
     if one.intersects(&other) {
         return Some(Json::Number(0.0));
     }
@@ -171,15 +168,13 @@ pub(super) fn distance(args: &Args<'_>) -> Option<Json> {
 }
 
 pub(super) fn within(args: &Args<'_>) -> Option<Json> {
-    let (one, other) = (Shape::of(args, 0)?, Shape::of(args, 1)?);
-    one.spend(&other, args)?;
+    let (one, other) = Shape::pair(args)?;
     let inside = one.points().all(|point| other.encloses(point));
     Some(Json::Bool(inside && !one.touches(&other, true)))
 }
 
 pub(super) fn intersects(args: &Args<'_>) -> Option<Json> {
-    let (one, other) = (Shape::of(args, 0)?, Shape::of(args, 1)?);
-    one.spend(&other, args)?;
+    let (one, other) = Shape::pair(args)?;
     Some(Json::Bool(one.intersects(&other)))
 }
 
@@ -203,7 +198,7 @@ pub(super) fn area(args: &Args<'_>) -> Option<Json> {
         });
         (parts.sum::<f64>() * RADIUS * RADIUS / 2.0).abs()
     };
-    let shape = Shape::of(args, 0)?;
+    let shape = Shape::new(args.get(0)?).ok()?;
     let areas = shape.polygons.iter().map(|rings| {
         let mut areas = rings.iter().map(of_ring);
         areas.next().unwrap_or_default() - areas.sum::<f64>()

@@ -6,7 +6,7 @@ use regex::{Regex, RegexBuilder};
 
 use crate::json::Json;
 
-use super::{Args, index};
+use super::{Args, count, index};
 
 /// The most characters that REPLICATE makes, as in the service.
 const MAX_REPLICATED: usize = 10_000;
@@ -14,14 +14,12 @@ const MAX_REPLICATED: usize = 10_000;
 /// The most bytes of a compiled regular expression.
 const MAX_REGEX_BYTES: usize = 1 << 18;
 
-/// Returns a text made of one.
 pub(super) fn of<T: Into<Box<str>>>(args: &Args<'_>, make: fn(&str) -> T) -> Option<Json> {
     Some(Json::text(make(args.text(0)?)))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "the numbers of the service are doubles")]
 pub(super) fn length(args: &Args<'_>) -> Option<Json> {
-    Some(Json::Number(args.text(0)?.chars().count() as f64))
+    Some(count(args.text(0)?.chars().count()))
 }
 
 pub(super) fn concat(args: &Args<'_>) -> Option<Json> {
@@ -53,7 +51,6 @@ pub(super) fn contains(args: &Args<'_>, decisive: bool, ignore_case: bool) -> Op
 }
 
 /// Returns the position of a part: the first one behind a start, or the last one.
-#[allow(clippy::cast_precision_loss, reason = "the numbers of the service are doubles")]
 pub(super) fn index_of(args: &Args<'_>, last: bool) -> Option<Json> {
     let (text, part) = (args.text(0)?, args.text(1)?);
     let start = if args.len() > 2 { index(args.number(2)?)? } else { 0 };
@@ -63,7 +60,7 @@ pub(super) fn index_of(args: &Args<'_>, last: bool) -> Option<Json> {
         let at = if last { behind.rfind(part) } else { behind.find(part) };
         text.get(..begin + at?)
     });
-    Some(Json::Number(found.map_or(-1.0, |before| before.chars().count() as f64)))
+    Some(found.map_or(Json::Number(-1.0), |before| count(before.chars().count())))
 }
 
 /// Returns so many characters behind so many.

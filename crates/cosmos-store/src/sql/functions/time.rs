@@ -1,10 +1,13 @@
 //! Functions of the time. A time is a count of ticks, of 100 nanoseconds each, since 1970.
 
-use time::{Date, Month, OffsetDateTime, Time};
+use time::{
+    Date, Month, OffsetDateTime, Time, format_description::well_known::Rfc3339,
+    macros::format_description,
+};
 
 use crate::json::Json;
 
-use super::Args;
+use super::{Args, number};
 
 const SECOND: i64 = 10_000_000;
 const DAY: i64 = 86_400 * SECOND;
@@ -46,22 +49,8 @@ fn ticks_of(date: Date, time: Time) -> Option<i64> {
 fn parse(text: &str) -> Option<i64> {
     let text = text.strip_suffix('Z').unwrap_or(text);
     let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00:00"));
-    let mut numbers = date.splitn(3, '-').map(digits);
-    let (year, month, day) = (numbers.next()??, numbers.next()??, numbers.next()??);
-    let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
-    if fraction.len() > 7 || date.len() != 10 {
-        return None;
-    }
-    let mut numbers = time.splitn(3, ':').map(digits);
-    let (hour, minute) = (numbers.next()??, numbers.next()??);
-    let second = numbers.next().unwrap_or(Some(0))?;
-    let ticks = digits(fraction)? * 10_i64.pow(7 - u32::try_from(fraction.len()).ok()?);
-    from_parts([year, month, day, hour, minute, second, ticks])
-}
-
-fn digits(text: &str) -> Option<i64> {
-    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number { text.parse().ok() } else { None }
+    let date = OffsetDateTime::parse(&format!("{date}T{time}Z"), &Rfc3339).ok()?;
+    i64::try_from(date.unix_timestamp_nanos() / 100).ok().filter(|_| date.year() > 0)
 }
 
 fn from_parts(parts: [i64; 7]) -> Option<i64> {
@@ -78,26 +67,17 @@ fn from_parts(parts: [i64; 7]) -> Option<i64> {
 
 /// Writes a time in the format of the service.
 fn write(ticks: i64) -> Option<Json> {
+    let format =
+        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:7]Z");
     let date = date_of(ticks).filter(|date| (1..=9999).contains(&date.year()))?;
-    let (year, month, day) = (date.year(), u8::from(date.month()), date.day());
-    let (hour, minute, second) = date.to_hms();
-    let fraction = date.nanosecond() / 100;
-    Some(Json::text(format!(
-        "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:07}Z"
-    )))
-}
-
-#[allow(clippy::cast_precision_loss, reason = "the numbers of the service are doubles")]
-#[allow(clippy::unnecessary_wraps, reason = "the type of a function")]
-fn number(number: i64) -> Option<Json> {
-    Some(Json::Number(number as f64))
+    date.format(format).ok().map(Json::text)
 }
 
 /// `GETCURRENTDATETIME` and its like, of now or of the begin of the query.
 pub(super) fn current(ticks: i64, form: &str) -> Option<Json> {
     match form {
-        "ticks" => number(ticks),
-        "milliseconds" => number(ticks.div_euclid(10_000)),
+        "ticks" => Some(number(ticks)),
+        "milliseconds" => Some(number(ticks.div_euclid(10_000))),
         _ => write(ticks),
     }
 }
@@ -147,12 +127,12 @@ pub(super) fn diff(args: &Args<'_>) -> Option<Json> {
             Part::Nanosecond => ticks.checked_mul(100)?,
         })
     };
-    number(count(to)?.checked_sub(count(from)?)?)
+    count(to)?.checked_sub(count(from)?).map(number)
 }
 
 pub(super) fn part_of(args: &Args<'_>) -> Option<Json> {
     let date = date_of(parse(args.text(1)?)?)?;
-    number(match part(args, 0)? {
+    Some(number(match part(args, 0)? {
         Part::Year => date.year().into(),
         Part::Month => u8::from(date.month()).into(),
         Part::Ticks(DAY) => date.day().into(),
@@ -163,7 +143,7 @@ pub(super) fn part_of(args: &Args<'_>) -> Option<Json> {
             let second = parse(args.text(1)?)?.rem_euclid(DAY);
             second / each % if each == 3600 * SECOND { 24 } else { 60 }
         }
-    })
+    }))
 }
 
 /// `DATETIMEBIN`: the begin of the bin of a time, from days down.
@@ -190,7 +170,7 @@ pub(super) fn from(args: &Args<'_>) -> Option<Json> {
 }
 
 pub(super) fn to_ticks(args: &Args<'_>, each: i64) -> Option<Json> {
-    number(parse(args.text(0)?)?.div_euclid(each))
+    Some(number(parse(args.text(0)?)?.div_euclid(each)))
 }
 
 pub(super) fn of_ticks(args: &Args<'_>, each: i64) -> Option<Json> {
@@ -202,44 +182,32 @@ pub(super) fn of_ticks(args: &Args<'_>, each: i64) -> Option<Json> {
 pub(super) fn format(args: &Args<'_>) -> Option<Json> {
     let date = date_of(parse(args.text(0)?)?)?;
     let (hour, minute, second) = date.to_hms();
+    let fraction = format!("{:07}", date.nanosecond() / 100);
     let mut written = String::new();
     let mut rest = args.text(1)?;
     while let Some(c) = rest.chars().next() {
-        let same = rest.len() - rest.trim_start_matches(c).len();
-        let width = same / c.len_utf8();
-        let (number, most) = match c {
-            'y' => (i64::from(date.year()), 4),
-            'M' => (u8::from(date.month()).into(), 2),
-            'd' => (date.day().into(), 2),
-            'H' => (hour.into(), 2),
-            'h' => (i64::from((hour + 11) % 12 + 1), 2),
-            'm' => (minute.into(), 2),
-            's' => (second.into(), 2),
-            'f' | 'F' | 't' => (0, 7),
+        let run = rest.chars().take(7).take_while(|other| *other == c).count();
+        let two = |number: u8| (format!("{number:0width$}", width = run.min(2)), run.min(2));
+        let (part, length) = match c {
+            'y' if run < 3 => (format!("{:0run$}", date.year() % 100), run),
+            'y' => (format!("{:0width$}", date.year(), width = run.min(4)), run.min(4)),
+            'M' => two(date.month().into()),
+            'd' => two(date.day()),
+            'H' => two(hour),
+            'h' => two((hour + 11) % 12 + 1),
+            'm' => two(minute),
+            's' => two(second),
+            'f' => (fraction.get(..run)?.to_owned(), run),
+            'F' => (fraction.get(..run)?.trim_end_matches('0').to_owned(), run),
+            't' => (if hour < 12 { "AM" } else { "PM" }.get(..run.min(2))?.to_owned(), run),
             '\\' => {
-                rest = rest.get(1..)?;
-                let literal = rest.chars().next()?;
-                written.push(literal);
-                rest = rest.get(literal.len_utf8()..)?;
-                continue;
+                let literal = rest.chars().nth(1)?;
+                (literal.into(), 1 + literal.len_utf8())
             }
-            c => {
-                written.push(c);
-                rest = rest.get(c.len_utf8()..)?;
-                continue;
-            }
-        };
-        let width = width.min(most);
-        rest = rest.get(width..)?;
-        let fraction = format!("{:07}", date.nanosecond() / 100);
-        let part = match c {
-            'f' => fraction.get(..width)?.to_owned(),
-            'F' => fraction.get(..width)?.trim_end_matches('0').to_owned(),
-            't' => (if hour < 12 { "AM" } else { "PM" }).get(..width.min(2))?.to_owned(),
-            'y' if width < 3 => format!("{:0width$}", number % 100),
-            _ => format!("{number:0width$}"),
+            c => (c.into(), c.len_utf8()),
         };
         written.push_str(&part);
+        rest = rest.get(length..)?;
     }
     Some(Json::text(written))
 }

@@ -36,9 +36,8 @@ pub(super) fn choose(args: &Args<'_>) -> Option<Json> {
 }
 
 /// `DOCUMENTID`: the number of an item, which is the end of its `_rid`.
-#[allow(clippy::cast_precision_loss, reason = "the numbers of the service are doubles")]
 pub(super) fn document_id(args: &Args<'_>) -> Option<Json> {
     let rid = STANDARD.decode(args.get(0)?.get("_rid")?.as_str()?).ok()?;
     let number = rid.get(8..16)?.try_into().ok()?;
-    Some(Json::Number(u64::from_le_bytes(number) as f64))
+    Some(super::number(i64::from_le_bytes(number)))
 }
