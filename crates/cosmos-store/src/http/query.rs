@@ -35,7 +35,8 @@ use crate::{
 
 /// What an SDK can merge.
 const ALL_FEATURES: &str = "Aggregate, Distinct, GroupBy, MultipleAggregates, MultipleOrderBy, OffsetAndLimit, \
-                            OrderBy, Top, NonValueAggregate, DCount, NonStreamingOrderBy, CountIf";
+                            OrderBy, Top, NonValueAggregate, DCount, NonStreamingOrderBy, CountIf, \
+                            HybridSearch, WeightedRankFusion";
 
 /// A header of this store alone, for clients without an SDK: the store merges the partitions.
 const MERGES: &str = "x-store-merges-partitions";
@@ -212,7 +213,8 @@ fn part(call: &Call, container: &Container, scope: &Scope, query: &Prepared) -> 
         return Err(crosses_partitions());
     }
     let info = &plan["queryInfo"];
-    let is_merged = info["rewrittenQuery"].as_str().is_some_and(|text| !text.is_empty())
+    let is_merged = query.query.by_rank
+        || info["rewrittenQuery"].as_str().is_some_and(|text| !text.is_empty())
         || info["distinctType"] != "None"
         || !info["top"].is_null()
         || !info["limit"].is_null();

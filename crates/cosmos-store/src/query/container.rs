@@ -10,7 +10,7 @@ use super::Path;
 use crate::{
     Refusal, Result,
     engine::Definition,
-    sql::{NO_PATH, Prepared, columns, is_vector_distance, refused},
+    sql::{NO_PATH, Prepared, columns, is_score, refused},
 };
 
 /// Properties that the service indexes whatever the policy says.
@@ -96,9 +96,9 @@ pub(super) fn is_computed(path: &[String], definition: &Definition) -> bool {
     path.first().is_some_and(|first| properties.any(|property| property["name"] == first.as_str()))
 }
 
-/// Returns true for an order by a distance, which no index has.
+/// Returns true for an order by a distance or score, which no index has.
 pub(super) fn is_by_distance(query: &Query) -> bool {
-    query.order_by.first().is_some_and(|order| is_vector_distance(&order.by))
+    query.order_by.first().is_some_and(|order| is_score(&order.by))
 }
 
 /// Returns the query with what the container defines for it. `None` if that is nothing.
@@ -153,7 +153,9 @@ pub(super) fn resolved(
             }
             _ => None,
         },
-        Expr::Call(name, arguments) if is_vector_distance(part) && arguments.len() < 4 => {
+        Expr::Call(name, arguments)
+            if name != "_FULLTEXTSCORE" && is_score(part) && arguments.len() < 4 =>
+        {
             let is_of = |embedding: &&Value| {
                 let path = policy::steps_of(embedding["path"].as_str().unwrap_or_default());
                 let mut paths = arguments.iter().filter_map(Expr::property);

@@ -14,6 +14,7 @@ mod keys;
 mod order;
 mod page;
 pub(crate) mod plan;
+mod rank;
 
 #[cfg(test)]
 mod tests;

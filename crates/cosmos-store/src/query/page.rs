@@ -20,7 +20,7 @@ use super::{
     evaluate::{Evaluator, Output, bytes, canonical},
     keys,
     order::{Begin, Order},
-    plan,
+    plan, rank,
 };
 use crate::{
     Refusal, Result,
@@ -82,7 +82,8 @@ pub(super) fn page_within(
         Some((inner, _)) => Some(Prepared::of((*inner).clone(), query.parameters.clone())?),
         None => None,
     };
-    let given = inner.as_ref().unwrap_or(query);
+    let ranked = rank::with_statistics(limits, view, query, request)?;
+    let given = inner.as_ref().or(ranked.as_ref()).unwrap_or(query);
     let policy = Policy::new(definition);
     let resolved = container::resolved(given, definition, &policy)?;
     let evaluated = resolved.as_ref().unwrap_or(given);
@@ -96,6 +97,7 @@ pub(super) fn page_within(
         evaluator: Evaluator::new(evaluated)?,
         access,
         order,
+        weights: &query.weights,
         output: Output::new(request.max_items, &start),
         start,
         ended: None,
@@ -166,6 +168,8 @@ struct Pager<'a> {
     evaluator: Evaluator<'a>,
     access: Access<'a>,
     order: Order,
+    /// Those of ORDER BY RANK.
+    weights: &'a [f64],
     start: Continuation,
     output: Output,
     /// The end of the page, if there are more items.
@@ -463,7 +467,9 @@ impl Pager<'_> {
             let is_new = |result: &Vec<u8>| !is_distinct || seen.insert(canonical(result));
             return Ok(results.into_iter().filter(is_new).collect());
         }
-        if is_sorted {
+        if query.query.by_rank {
+            rows_found = rank::fused(rows_found, &self.order.paths, self.weights);
+        } else if is_sorted {
             rows_found.sort_by(|(one, rid, _), (other, other_rid, _)| {
                 self.order.compare((one, *rid), (other, Some(*other_rid)))
             });

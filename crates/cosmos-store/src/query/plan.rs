@@ -7,6 +7,7 @@
 use cosmos_model::sql::{Count, Expr, Logical, Query, Select, Values};
 use serde_json::{Map, Value, json};
 
+use super::rank::info;
 use super::{
     container::{Policy, is_by_distance, resolved},
     keys,
@@ -18,7 +19,7 @@ use crate::{
 };
 
 /// The text that an SDK replaces by the place where a partition goes on.
-const FILTER: &str = "({documentdb-formattableorderbyquery-filter})";
+pub(super) const FILTER: &str = "({documentdb-formattableorderbyquery-filter})";
 
 /// Returns the plan as JSON: `partitionedQueryExecutionInfoVersion`, `queryInfo` with the query that each partition
 /// is to answer, and `queryRanges`. Errors: 400 for a feature that the SDK does not say it supports
@@ -55,12 +56,21 @@ pub(crate) fn plan(
             "hasNonStreamingOrderBy": false,
         }),
     };
+    // The queries for the scores of ORDER BY RANK are the same for one key.
+    let has_direction = query.query.order_by.iter().any(|order| order.has_direction);
+    plan.is_of_one_key &= !(has_direction && is_by_distance(&query.query));
     match distinct_count {
         Some((inner, alias)) => {
             plan.needs.push("DCount");
             plan.info["distinctType"] = "Unordered".into();
             plan.info["dCountInfo"] = json!({"dCountAlias": alias});
             plan.info["rewrittenQuery"] = inner.to_string().into();
+        }
+        None if query.query.by_rank => {
+            plan.needs.push("HybridSearch");
+            if !query.weights.is_empty() {
+                plan.needs.push("WeightedRankFusion");
+            }
         }
         None => plan.fill(definition)?,
     }
@@ -81,9 +91,14 @@ pub(crate) fn plan(
         );
         return Err(Refusal::new(400, message));
     }
+    let (name, info) = if query.query.by_rank {
+        ("hybridSearchQueryInfo", info(view, container, query, definition)?)
+    } else {
+        ("queryInfo", plan.info)
+    };
     Ok(json!({
         "partitionedQueryExecutionInfoVersion": 2,
-        "queryInfo": plan.info,
+        name: info,
         "queryRanges": keys::to_json(keys.as_deref()),
     }))
 }

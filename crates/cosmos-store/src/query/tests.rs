@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 mod pages;
 mod plans;
+mod rank;
 
 use super::{
     Page, PageRequest, ResumeFilter,

@@ -17,14 +17,16 @@ mod functions;
 mod groups;
 mod operators;
 mod plan;
+mod rank;
 #[cfg(test)]
 pub(crate) mod tests;
 
 use compile::Compiler;
-pub(crate) use compile::{NO_PATH, columns, is_vector_distance, sums_up};
+pub(crate) use compile::{NO_PATH, columns, sums_up};
 use eval::{Frame, Run};
 pub(crate) use groups::{Groups, aggregate_type};
 use plan::Plan;
+pub(crate) use rank::is_score;
 
 /// The steps that the evaluation of one item may take. Unit tests, which are not optimized, reach a tenth of them.
 pub(crate) const MAX_STEPS: usize = if cfg!(test) { 400_000 } else { 4_000_000 };
@@ -43,6 +45,8 @@ pub(crate) struct Prepared {
     /// Its parameters.
     pub parameters: Parameters,
     pub(crate) plan: Plan,
+    /// How much each score of ORDER BY RANK counts, if the text says so.
+    pub weights: Vec<f64>,
     needed: Option<Vec<Box<str>>>,
     /// When the query began, for the static functions of the time.
     began: OnceLock<i64>,
@@ -57,7 +61,8 @@ impl Prepared {
             let end = error.at.saturating_add(error.near.len());
             refused("SC1001", &error.to_string(), Some((error.at, end)))
         })?;
-        Self::compile(text, query, parameters)
+        let (query, weights) = rank::take_apart(query, &parameters)?;
+        Ok(Self { weights, ..Self::compile(text, query, parameters)? })
     }
 
     /// Checks a query that was parsed or changed before; its errors have no locations. Errors: as [`Prepared::new`].
@@ -69,7 +74,7 @@ impl Prepared {
         let mut compiler = Compiler::new(text, &parameters);
         let plan = compiler.query(&query)?;
         let needed = compiler.needed();
-        Ok(Self { query, parameters, plan, needed, began: OnceLock::new() })
+        Ok(Self { query, parameters, plan, weights: Vec::new(), needed, began: OnceLock::new() })
     }
 
     /// Returns the values that the query makes of one item, before DISTINCT, GROUP BY, ORDER BY, TOP and OFFSET: one

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-use super::{Alias, Compiler, Grouping, missing};
+use super::{Alias, Compiler, Grouping};
 
 /// The service's text for an ORDER BY of anything but properties.
 pub(crate) const NO_PATH: &str =
@@ -45,9 +45,6 @@ impl<'q> Compiler<'q> {
                     return Err(refused(code, &message, None));
                 }
             }
-        }
-        if query.by_rank {
-            return Err(missing("ORDER BY RANK"));
         }
         let mut outer = self.scope.clone();
         let mut sources = Vec::new();

@@ -7,12 +7,12 @@
 use crate::{Result, json::Json};
 
 use super::{
-    compile::missing,
     eval::{Run, Value},
     refused,
 };
 
 mod arrays;
+mod full_text;
 mod numbers;
 mod space;
 mod text;
@@ -118,6 +118,9 @@ pub(super) static FUNCTIONS: &[Function] = functions![
     "ENDSWITH" 2 3 |a| text::compare(a, |text, end| text.ends_with(end)),
     "EXP" 1 1 |a| numbers::of(a, f64::exp),
     "FLOOR" 1 1 |a| numbers::of(a, f64::floor),
+    "FULLTEXTCONTAINS" 2 2 |a| full_text::contains(a, true),
+    "FULLTEXTCONTAINSALL" 2 MANY |a| full_text::contains(a, false),
+    "FULLTEXTCONTAINSANY" 2 MANY |a| full_text::contains(a, true),
     "GETCURRENTDATETIME" 0 0 |_| time::current(now(), ""),
     "GETCURRENTDATETIMESTATIC" 0 0 |a| time::current(a.run.began, ""),
     "GETCURRENTTICKS" 0 0 |_| time::current(now(), "ticks"),
@@ -201,6 +204,9 @@ pub(super) static FUNCTIONS: &[Function] = functions![
     "TYPE" 1 1 types::type_of,
     "UPPER" 1 1 |a| text::of(a, str::to_uppercase),
     "VECTORDISTANCE" 2 4 numbers::vector_distance,
+    "_FULLTEXTSCORE" 2 5 full_text::score,
+    "_FULLTEXTWORDCOUNT" 1 1 full_text::word_count,
+    "_VECTORSCORE" 2 4 numbers::vector_score,
 ];
 
 /// Returns what several answers make together: that one of them is decisive, or none.
@@ -223,8 +229,9 @@ pub(super) fn named(
 ) -> Result<&'static Function> {
     let found = FUNCTIONS.iter().find(|function| function.name == name);
     found.ok_or_else(|| {
-        if name.starts_with("FULLTEXT") || name == "RRF" {
-            return missing(&format!("The function {name}"));
+        if matches!(name, "FULLTEXTSCORE" | "RRF") {
+            let message = format!("The function {name} is only allowed in ORDER BY RANK.");
+            return refused("", &message, locate());
         }
         let message = format!("'{name}' is not a recognized built-in function name.");
         refused("SC2005", &message, locate())

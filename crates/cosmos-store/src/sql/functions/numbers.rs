@@ -76,3 +76,11 @@ pub(super) fn vector_distance(args: &Args<'_>) -> Option<Json> {
         _ => return None,
     }))
 }
+
+/// `_VECTORSCORE`: greater for vectors that are more similar, whatever the metric.
+pub(super) fn vector_score(args: &Args<'_>) -> Option<Json> {
+    let distance = vector_distance(args)?.as_f64()?;
+    let metric = args.get(3).and_then(|options| options.get("distanceFunction")?.as_str());
+    let is_distance = metric.is_some_and(|metric| metric.eq_ignore_ascii_case("euclidean"));
+    Some(Json::Number(if is_distance { -distance } else { distance }))
+}

@@ -1,6 +1,8 @@
 //! The examples of the documentation (<https://learn.microsoft.com/cosmos-db/query/functions>), and edges.
 
-use super::{super::functions::FUNCTIONS, check_refused, check_value, check_values};
+use super::{
+    super::functions::FUNCTIONS, Json, Prepared, check_refused, check_value, check_values,
+};
 
 pub(super) fn names() -> impl Iterator<Item = (&'static str, usize, usize)> {
     FUNCTIONS.iter().map(|function| (function.name, function.least, function.most))
@@ -27,6 +29,26 @@ fn functions_of_numbers() {
         [VECTORDISTANCE([1], [1, 2]), VECTORDISTANCE([[1]], [[1]])] => []
     ",
     );
+}
+
+#[test]
+fn functions_of_full_text() {
+    check_values(
+        r"
+        [FULLTEXTCONTAINS('A red-bike!', 'RED BIKE'), FULLTEXTCONTAINS('redbike', 'red')] => [true, false]
+        [FULLTEXTCONTAINS('red blue bike', 'red bike'), FULLTEXTCONTAINS('a', '!')] => [false]
+        [FULLTEXTCONTAINSALL('red bike', 'red', 'blue'), FULLTEXTCONTAINSANY('red bike', 'blue', 'red')]
+            => [false, true]
+        [FULLTEXTCONTAINS(1, 'a'), FULLTEXTCONTAINS('a', 1), FULLTEXTCONTAINSALL('a', 'a', undefined)] => []
+        [_FULLTEXTWORDCOUNT('A red-bike!'), _FULLTEXTWORDCOUNT(1)] => [3, 0]
+        ROUND(_FULLTEXTSCORE('red bike', ['red', 'x'], 3, 12, [1, 0]), 6) => 1.233042
+        [_FULLTEXTSCORE('', ['a'], 0, 0, [0]), _FULLTEXTSCORE('a', ['a'])] => []
+        [_VECTORSCORE([0, 0], [3, 4], false, {distanceFunction: 'euclidean'}), _VECTORSCORE([1], [1])] => [-5, 1]
+    ",
+    );
+    let fuzzy = "SELECT VALUE FULLTEXTCONTAINS('a', {term: 'a', distance: 1})";
+    let fuzzy = Prepared::new(fuzzy, Vec::new()).unwrap();
+    assert!(fuzzy.rows(&Json::Null).unwrap_err().message.contains("fuzzy"));
 }
 
 #[test]
@@ -198,7 +220,6 @@ fn calls_are_checked() {
         SELECT VALUE ABS() => "code":"SC2050","message":"The ABS function requires 1 argument(s)."
         SELECT VALUE CONCAT('a') => The CONCAT function requires at least 2 argument(s).
         SELECT VALUE udf.tax(1) => udf.tax
-        SELECT * FROM c WHERE FullTextContains(c.a, 'x') => FULLTEXTCONTAINS
     "#,
     );
 }

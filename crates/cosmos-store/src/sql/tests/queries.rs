@@ -178,7 +178,15 @@ fn mistakes_are_refused_by_name() {
         SELECT VALUE MAX(c.a) FROM c ORDER BY 1 => SC2206
         SELECT * FROM c ORDER BY VectorDistance(c.v, [1]) ASC => (ASC or DESC) with VectorDistance
         SELECT * FROM c ORDER BY VectorDistance(c.v, [1]) DESC => (ASC or DESC) with VectorDistance
-        SELECT * FROM c ORDER BY RANK FullTextScore(c.a, 'x') => ORDER BY RANK
+        SELECT FullTextScore(c.a, 'x') FROM c => FULLTEXTSCORE is only allowed in ORDER BY RANK
+        SELECT * FROM c ORDER BY RANK FullTextScore(c.a, 'x') DESC => Specifying a sort order (ASC or DESC)
+        SELECT * FROM c ORDER BY RANK FullTextScore(c.a, ['x']) => FullTextScore takes a path
+        SELECT * FROM c ORDER BY RANK c.a => ORDER BY RANK takes
+        SELECT * FROM c ORDER BY RANK RRF(FullTextScore(c.a, 'x'), [1, 2]) => weights of RRF
+        SELECT * FROM c ORDER BY RANK RRF() => 1 to 32 scores
+        SELECT * FROM c ORDER BY RANK FullTextScore(d.a, 'x') => 'd'
+        SELECT DISTINCT * FROM c ORDER BY RANK FullTextScore(c.a, 'x') => DISTINCT with ORDER BY RANK
+        SELECT c.a FROM c JOIN t IN c.t ORDER BY RANK FullTextScore(c.a, 'x') => JOIN with ORDER BY RANK
         SELECT VALUE 'a' LIKE 'b' ESCAPE 'xy' => single character
     "#,
     );
@@ -202,6 +210,7 @@ fn an_evaluation_has_an_end() {
         "SELECT VALUE 1 FROM c JOIN x IN c.a WHERE c.t != c.t",
         "SELECT VALUE 1 FROM c JOIN x IN c.a WHERE REGEXMATCH(c.t, 'a+b')",
         "SELECT VALUE REPLACE(c.t, 'x', c.t) FROM c",
+        "SELECT VALUE FULLTEXTCONTAINS(REPLACE(c.t, 'x', 'x '), REPLICATE('x ', 5000)) FROM c",
         "SELECT VALUE COUNT(1) FROM c JOIN x IN c.a JOIN y IN c.a JOIN z IN c.a",
         "SELECT VALUE EXISTS(SELECT 1 FROM x IN c.a JOIN y IN c.a JOIN z IN c.a WHERE x + y + z < 0) FROM c",
         "SELECT VALUE ARRAY(SELECT VALUE c.t || STRINGJOIN(ARRAY(SELECT VALUE c.t FROM y IN c.a), 'x') FROM x IN c.a) FROM c",
