@@ -46,9 +46,9 @@ pub(super) fn info(
     let scores = scores(&query.query, &n_texts, |n| {
         ["totalwordcount", "hitcountsarray"].map(|name| placeholder(format!("{name}-{n}")))
     });
-    let (skip, take) = match query.offset_limit() {
+    let (skip, take) = match query.plan.offset_limit {
         Some((skip, take)) => (Some(skip), Some(take)),
-        None => (None, query.top()),
+        None => (None, query.plan.top),
     };
     let n_needed = skip.unwrap_or_default().saturating_add(take.unwrap_or_default());
     let of_score = |score: &Order| {
