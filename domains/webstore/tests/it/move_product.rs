@@ -7,7 +7,7 @@ use tributary_local::cosmos::{
     RequestKind::{self, Create, Replace},
 };
 
-use super::given::{self, deliver, item, label, moved, path, product};
+use super::given::{self, item, label, moved, path, product};
 use tributary_testing::interleavings::{amid, held};
 
 use crate::{
