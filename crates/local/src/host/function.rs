@@ -62,7 +62,8 @@ pub struct CosmosTrigger {
     pub(crate) connection: String,
     /// The database of the monitored container.
     pub database: String,
-    pub(crate) container: String,
+    /// The monitored container.
+    pub container: String,
     pub(crate) lease_database: String,
     pub(crate) lease_container: String,
     pub(crate) lease_prefix: String,
