@@ -1,6 +1,4 @@
-//! The time from the start of the process to its first answers, and its memory then. Each start is a process of its own
-//! with its settings in the environment. It is sent `GET /` every millisecond until it answers, and then, on the same
-//! connection, one request of the API, as the host sends the request that woke it.
+//! The time from the start of the process to its first answers, and its memory then.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,7 +12,6 @@ use tributary_local::host::BuiltApp;
 use crate::{
     handler::MeasuredHandler,
     machine,
-    process::Memory,
     report::{Sorted, Table, mebibytes, milliseconds},
     world::BenchWorld,
 };
@@ -32,7 +29,7 @@ const FIRST_REQUESTS: [(&str, &str); 2] = [("Q2", "/api/posts/p0"), ("Q6", "/api
 struct Start {
     ready: Duration,
     answered: Duration,
-    memory: Memory,
+    memory: usize,
 }
 
 pub(crate) async fn run(options: &ColdStartOptions) -> anyhow::Result<()> {
@@ -53,20 +50,18 @@ pub(crate) async fn run(options: &ColdStartOptions) -> anyhow::Result<()> {
     }
     println!("{} starts each; {}\n", options.starts, machine::line());
     let mut table = Table::new(
-        "build, first request | `GET /` p50, ms | p99 | first request p50, ms | p99 | RSS, MiB | PSS, MiB",
+        "build, first request | `GET /` p50, ms | p99 | first request p50, ms | p99 | RSS, MiB",
     );
     for ((build, (name, _)), starts) in &cases {
         let times = |of: fn(&Start) -> Duration| {
-            let sorted = Sorted::from(starts.iter().map(of).collect::<Vec<_>>());
+            let sorted = Sorted::new(starts.iter().map(of));
             [sorted.percentile(50), sorted.percentile(99)].map(milliseconds)
         };
-        let memory =
-            |of: fn(&Start) -> usize| mebibytes(starts.iter().map(of).max().unwrap_or_default());
+        let memory = starts.iter().map(|start| start.memory).max().unwrap_or_default();
         let mut row = vec![format!("{}, {name}", name_of(build))];
         row.extend(times(|start| start.ready));
         row.extend(times(|start| start.answered));
-        row.push(memory(|start| start.memory.resident));
-        row.push(memory(|start| start.memory.proportional));
+        row.push(mebibytes(memory));
         table.row(row);
     }
     println!("{table}");

@@ -44,8 +44,7 @@ pub(crate) struct MeasuredHandler {
     lines: UnboundedReceiver<Vec<u8>>,
 }
 
-/// A client with a connection of its own, which opens at the first request, and is kept open as by the
-/// Functions host.
+/// It opens at the first request, and is kept open as by the Functions host.
 pub(crate) struct Connection(Client);
 
 impl Connection {
@@ -109,12 +108,11 @@ impl MeasuredHandler {
         }
     }
 
-    /// Keeps no lines of the log from now on.
     pub(crate) fn forget_lines(&mut self) {
         self.lines.close();
     }
 
-    /// Returns the store's requests and the request units by the lines of the log so far, and drops them.
+    /// The store's requests and the request units by the lines of the log so far, which are dropped.
     pub(crate) fn costs(&mut self) -> [f64; 2] {
         let lines = std::iter::from_fn(|| self.lines.try_recv().ok());
         let lines = lines.filter_map(|line| serde_json::from_slice(&line).ok());
@@ -129,7 +127,6 @@ impl MeasuredHandler {
         })
     }
 
-    /// Waits for the next line of the log with this message that is wanted.
     pub(crate) async fn line(
         &mut self,
         message: &str,

@@ -1,8 +1,5 @@
-//! `cargo xtask bench large`: the work that touches very many items, through the handler, the stand-in for the
-//! host and the local endpoint.
-//!
-//! One item of each kind is made through the app. Its clones are written into the store as it is stored, each
-//! with an id of its own. `tributary audit` reads them all as the app's own at the end of a part.
+//! The work that touches very many items. One item of each kind is made through the app. Its clones are written into
+//! the store as it is stored, each with an id of its own.
 
 use std::time::{Duration, Instant};
 
@@ -97,8 +94,7 @@ impl<'a> LargeApp<'a> {
         self.delivered("their changes in all projections", n).await
     }
 
-    /// Half of the items are posts, and the others a comment on each. The projections write the copies of the
-    /// posts before the rename.
+    /// Half are posts, the others comments. The projections write the copies before the rename.
     async fn rename(&mut self, n: usize) -> anyhow::Result<()> {
         let pairs = n / 2;
         let user_id = author(0);
@@ -215,8 +211,7 @@ impl<'a> LargeApp<'a> {
         Ok(reply.json())
     }
 
-    /// Writes clones past the app until there are `n` items. `key` is the property with the partition key;
-    /// `first` has it, and the id.
+    /// Writes clones past the app until there are `n` items. `first` has the id, and the partition key as `key`.
     async fn clone(
         &self,
         container: &str,

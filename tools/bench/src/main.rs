@@ -19,8 +19,7 @@ use clap::Parser;
 use mimalloc::MiMalloc;
 use tokio::runtime::{self, Runtime};
 
-/// The allocator of this process: the clients and the store. The handler is another process, with its
-/// deployed allocator.
+/// For the clients and the store. The handler is another process, with its deployed allocator.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

@@ -1,13 +1,8 @@
-//! The overhead of the handler over the SDK's own calls: the time from the start of a request to the end of the answer,
-//! less that of its calls of the SDK (`store.duration_ms` of its log line). So the speed of the store makes no difference.
-//!
-//! It includes the loopback connection, the HTTP server and this client, and not the Functions host, nor the work after
-//! the answer: the log line and metrics. `GET /`, in turns with the requests, takes the time of the connection and HTTP.
+//! The overhead of the handler over the SDK's own calls (`store.duration_ms` of its log line).
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use http::HeaderName;
 use serde_json::json;
 use tokio::runtime;
 use tributary_local::client::Call;
@@ -16,7 +11,7 @@ use crate::{
     handler::MeasuredHandler,
     machine,
     report::{Sorted, Table, milliseconds},
-    world::{BenchWorld, POSTS, READERS, USERS, author, comment, like, post},
+    world::{BenchWorld, POSTS, READERS, USERS, author, comment, like},
 };
 
 #[derive(Debug, clap::Args)]
@@ -26,14 +21,12 @@ pub(crate) struct OverheadOptions {
     requests: usize,
 }
 
-const CONSISTENCY_TOKEN: HeaderName = HeaderName::from_static("consistency-token");
-
 /// Requests of each kind before the measurement: connections, caches and the allocator settle.
 const WARM_UP: usize = 100;
 
-type RequestCase = (&'static str, fn(usize) -> Call);
+pub(crate) type RequestCase = (&'static str, fn(usize) -> Call);
 
-const KINDS: [RequestCase; 10] = [
+pub(crate) const KINDS: [RequestCase; 10] = [
     ("Q1 a user", |number| Call::get(format!("/api/users/u{}", number % USERS))),
     ("Q2 a post", |number| Call::get(format!("/api/posts/p{}", number % POSTS))),
     ("Q3 posts of a user", |number| Call::get(format!("/api/users/u{}/posts", number % USERS))),
@@ -82,28 +75,10 @@ pub(crate) async fn run(
         nothing.extend(counts.then(|| begin.elapsed()));
     }
     println!("{requests} requests of each kind, one at a time; {}\n", machine::line());
-    let nothing = Sorted::from(nothing);
+    let nothing = Sorted::new(nothing);
     let [p50, p99] = [50, 99].map(|percent| milliseconds(nothing.percentile(percent)));
     println!("{}\nGET / is answered in {p50} ms, p99 {p99} ms.", by_kind(&took));
-    let [without, with] = charges_of_feed(&world, &handler).await?;
-    println!("The feed costs {without} RU, and {with} RU with the token of a write that it shows.");
     Ok(())
-}
-
-/// Returns the request units of the feed without a token, and with that of a write whose copies are there: the
-/// difference is one look at the leases.
-async fn charges_of_feed(
-    world: &BenchWorld,
-    handler: &MeasuredHandler,
-) -> anyhow::Result<[f64; 2]> {
-    let connection = &handler.connection;
-    let written = connection.send(&post(0, "A title of its own"), "write").await?;
-    let token = written.header(&CONSISTENCY_TOKEN).context("a write has a token")?;
-    world.drain(handler, &[]).await?;
-    let without = Call::get("/api/feed");
-    let with = without.clone().header(CONSISTENCY_TOKEN, token);
-    Ok([connection.send(&without, "feed").await?, connection.send(&with, "feed").await?]
-        .map(|reply| reply.charge()))
 }
 
 async fn measure(
@@ -131,7 +106,7 @@ fn by_kind(took: &[Vec<Took>]) -> Table {
     );
     for ((name, _), took) in KINDS.iter().zip(took) {
         let of = |part: fn(&Took) -> Duration| {
-            let sorted = Sorted::from(took.iter().map(part).collect::<Vec<_>>());
+            let sorted = Sorted::new(took.iter().map(part));
             [sorted.percentile(50), sorted.percentile(99)].map(milliseconds)
         };
         let added = of(|took| took.whole.saturating_sub(took.sdk));

@@ -7,31 +7,17 @@ use anyhow::Context as _;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Process(pub(crate) u32);
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Memory {
-    /// Resident set: shared memory counts whole.
-    pub(crate) resident: usize,
-    /// Proportional set: shared memory counts in part.
-    pub(crate) proportional: usize,
-}
-
 /// A tick of the processor's accounting (`USER_HZ`); the same on every x86-64 and Arm Linux.
 const CPU_TICK: Duration = Duration::from_millis(10);
 
 impl Process {
-    pub(crate) fn memory(self) -> anyhow::Result<Memory> {
-        let status = self.read("status")?;
-        let rollup = self.read("smaps_rollup")?;
-        let resident =
-            field(&status, "VmRSS:").context("the system does not report the resident memory")?;
-        let proportional =
-            field(&rollup, "Pss:").context("the system does not report the shared memory")?;
-        Ok(Memory { resident, proportional })
+    /// Returns the resident memory in KiB.
+    pub(crate) fn memory(self) -> anyhow::Result<usize> {
+        field(&self.read("status")?, "VmRSS:").context("the system does not report the memory")
     }
 
     pub(crate) fn peak(self) -> anyhow::Result<usize> {
-        field(&self.read("status")?, "VmHWM:")
-            .context("the system does not report the peak of the memory")
+        field(&self.read("status")?, "VmHWM:").context("the system does not report the peak")
     }
 
     /// Returns the processor time that it has taken so far, in user and in system mode.

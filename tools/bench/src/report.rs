@@ -1,23 +1,20 @@
 //! Figures and tables of measurements.
 
 use std::{
-    cmp::Ordering,
     fmt::{self, Write as _},
     time::Duration,
 };
 
-#[derive(Debug, Clone)]
-pub(crate) struct Sorted<T>(Vec<T>);
+pub(crate) struct Sorted(Vec<Duration>);
 
-impl<T: PartialOrd> From<Vec<T>> for Sorted<T> {
-    fn from(mut values: Vec<T>) -> Self {
-        values.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
-        Self(values)
+impl Sorted {
+    pub(crate) fn new(times: impl IntoIterator<Item = Duration>) -> Self {
+        let mut times: Vec<_> = times.into_iter().collect();
+        times.sort_unstable();
+        Self(times)
     }
-}
 
-impl<T: Copy + Default> Sorted<T> {
-    pub(crate) fn percentile(&self, percent: usize) -> T {
+    pub(crate) fn percentile(&self, percent: usize) -> Duration {
         let rank = (percent * self.0.len()).div_ceil(100);
         self.0.get(rank.saturating_sub(1)).copied().unwrap_or_default()
     }

@@ -32,7 +32,7 @@ pub(crate) const WRITERS: usize = 16;
 
 pub(crate) struct BenchWorld {
     pub(crate) app: BuiltApp,
-    /// The ports of the handler and of `client`. Both serve until they are dropped.
+    /// They serve until they are dropped.
     _servers: (RunningServer, CosmosEndpoint),
     client: CosmosClient,
 }
@@ -104,8 +104,7 @@ impl BenchWorld {
         }
     }
 
-    /// Delivers all changes. Fails unless all copies are right by `tributary audit`, and there is no dead
-    /// letter.
+    /// Delivers all changes. Fails unless `tributary audit` finds nothing, and there is no dead letter.
     pub(crate) async fn check(&self, handler: &MeasuredHandler) -> anyhow::Result<()> {
         self.drain(handler, &[]).await?;
         let letters = handler.connection.send(&Call::get("/api/dead-letters"), "check").await?;

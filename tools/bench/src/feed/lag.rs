@@ -8,7 +8,6 @@ use std::{
 
 use anyhow::{Context as _, ensure};
 use bytes::Bytes;
-use http::StatusCode;
 use serde_json::Value;
 use tokio::{task::JoinSet, time};
 use tokio_util::sync::CancellationToken;
@@ -18,7 +17,7 @@ use super::{FeedApp, OF_POSTS};
 use crate::{
     handler::Connection,
     report::{Sorted, Table},
-    world::{author, comment, like, post},
+    world::{author, comment, post},
 };
 
 const RATE: u32 = 50;
@@ -37,7 +36,7 @@ pub(super) async fn lag(seconds: u32) -> anyhow::Result<Table> {
         let delay = poll_delay.map_or("1000".into(), |delay| delay.as_millis().to_string());
         for (function, lags) in OF_POSTS.iter().zip(lags) {
             let writes = lags.len().to_string();
-            let lags = Sorted::from(lags);
+            let lags = Sorted::new(lags);
             let [p50, p99] = [50, 99].map(|n| lags.percentile(n).as_millis().to_string());
             table.row([delay.clone(), (*function).into(), writes, p50, p99]);
         }
@@ -77,7 +76,7 @@ async fn under_load(
     }
     let mut written = Vec::new();
     while let Some(one) = writes.join_next().await {
-        written.extend(one??);
+        written.push(one??);
     }
     let deadline = Instant::now() + APPLY_DEADLINE;
     let mut lags = Vec::new();
@@ -96,7 +95,6 @@ async fn under_load(
     Ok(lags)
 }
 
-/// The items that a projection has applied, each with the time of the first success.
 type Applied = Mutex<HashMap<ItemKey, Instant>>;
 
 type ItemKey = (String, String);
@@ -110,26 +108,15 @@ fn lags_of(written: &[(ItemKey, Instant)], applied: &Applied) -> Option<Vec<Dura
     written.iter().map(lag).collect()
 }
 
-/// Writes a post, or a comment or like of an existing one: two of five each. Returns the new item with the
-/// time of the answer; none for a repeated like.
-async fn write(
-    connection: Arc<Connection>,
-    n: usize,
-) -> anyhow::Result<Option<(ItemKey, Instant)>> {
-    let kind = n % 5;
-    let number = if kind == 0 { N_POSTS + n } else { n * 7 % N_POSTS };
-    let liker = author(n / 3);
-    let call = match kind {
-        0 => post(number, "New"),
-        1 | 2 => comment(number, &author(n)),
-        _ => like(number, &liker),
-    };
+/// Writes a post, or four of five times a comment on one. Returns the new item with the time of the answer.
+async fn write(connection: Arc<Connection>, n: usize) -> anyhow::Result<(ItemKey, Instant)> {
+    let is_post = n.is_multiple_of(5);
+    let number = if is_post { N_POSTS + n } else { n * 7 % N_POSTS };
+    let call = if is_post { post(number, "New") } else { comment(number, &author(n)) };
     let reply = connection.send(&call, &n.to_string()).await?;
     let at = Instant::now();
     ensure!(reply.status.is_success(), "{call:?} was answered with {reply:?}");
-    let id = if kind > 2 { format!("like:{liker}") } else { text(&reply.json(), "id") };
-    let key = (format!("p{number}"), id);
-    Ok((reply.status == StatusCode::CREATED).then_some((key, at)))
+    Ok(((format!("p{number}"), text(&reply.json(), "id")), at))
 }
 
 fn text(item: &Value, name: &str) -> String {

@@ -56,7 +56,6 @@ pub(crate) async fn run(options: &FeedBenchOptions) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Measures one projection at a time, on each kind of change of a post.
 async fn each_by_itself(n: usize) -> anyhow::Result<Table> {
     let mut table = Table::new(
         "changes | projection | changes | changes a second | requests a change | RU a change",
@@ -136,8 +135,7 @@ impl FeedApp {
         stream::iter(writes).buffer_unordered(WRITERS).try_collect().await
     }
 
-    /// Delivers all changes to a projection, and returns their number, the time, and the cost by the lines of
-    /// the handler's log.
+    /// The cost is that of the lines of the handler's log.
     async fn drain(&mut self, function: &str) -> anyhow::Result<Drained> {
         self.handler.costs();
         let begin = Instant::now();

@@ -8,8 +8,12 @@ use tributary_local::{chaos::Random, client::Call};
 use super::{LoadTally, Workload};
 use crate::{
     handler::Connection,
-    world::{POSTS, READERS, USERS, comment, like, post},
+    overhead::KINDS,
+    world::{POSTS, READERS, comment, like, post},
 };
+
+/// The numbers of Q1 to Q6 among the kinds, as often as they are sent.
+const QUERIES: [usize; 10] = [0, 0, 1, 1, 1, 1, 2, 3, 4, 5];
 
 pub(super) struct LoadClient {
     connection: Connection,
@@ -37,8 +41,7 @@ impl LoadClient {
         })
     }
 
-    /// Sends requests while `go_on` returns true for their number, and then removes its remaining
-    /// items.
+    /// Sends requests while `go_on` says so of their number, and removes its remaining items.
     pub(super) async fn work(
         mut self,
         go_on: impl Fn(usize) -> bool,
@@ -67,14 +70,8 @@ impl LoadClient {
         if self.random.chance(self.workload.commands) {
             return self.command(number);
         }
-        match self.random.below(10) {
-            0..=3 => Call::get(format!("/api/posts/p{number}")),
-            4..=5 => Call::get(format!("/api/users/u{}", number % USERS)),
-            6 => Call::get(format!("/api/users/u{}/posts", number % USERS)),
-            7 => Call::get(format!("/api/posts/p{number}/comments")),
-            8 => Call::get(format!("/api/posts/p{number}/likes")),
-            _ => Call::get("/api/feed"),
-        }
+        let (_, call) = KINDS[QUERIES[self.random.index(QUERIES.len())]];
+        call(number)
     }
 
     fn command(&mut self, number: usize) -> Call {

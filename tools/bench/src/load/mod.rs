@@ -1,7 +1,4 @@
 //! Requests a second at saturation, the cost of each, and the growth of the memory.
-//!
-//! The handler, the local endpoint and the clients share the processors, so the requests a second are
-//! those of all three together. The processor time for a request is the handler's own.
 
 mod client;
 
@@ -60,7 +57,7 @@ impl LoadTally {
 }
 
 const HEADS: &str = "workload | clients | requests/s | p50, ms | p99, ms | RU each | handler's CPU each, µs | not 2xx";
-const MEMORY_HEADS: &str = "requests | requests/s | RSS, MiB | PSS, MiB | handler's CPU each, µs";
+const MEMORY_HEADS: &str = "requests | requests/s | RSS, MiB | handler's CPU each, µs";
 
 const CLIENT_COUNTS: [usize; 4] = [1, 8, 32, 64];
 const WATCHED_CLIENTS: usize = 32;
@@ -96,7 +93,7 @@ async fn rates(handler: &MeasuredHandler, duration: Duration) -> anyhow::Result<
             let tally = work(handler, workload, clients, |_| begin.elapsed() < duration).await?;
             let LoadTally { durations, charge, refused, took, .. } = tally;
             let count = durations.len();
-            let sorted = Sorted::from(durations);
+            let sorted = Sorted::new(durations);
             table.row([
                 workload.name.to_owned(),
                 clients.to_string(),
@@ -112,8 +109,7 @@ async fn rates(handler: &MeasuredHandler, duration: Duration) -> anyhow::Result<
     Ok(table)
 }
 
-/// Returns the memory after each tenth of the requests. The first tenth fills caches and the allocator's
-/// arenas.
+/// The first tenth fills caches and the allocator's arenas.
 async fn memory(handler: &MeasuredHandler, requests: usize) -> anyhow::Result<Table> {
     let mut table = Table::new(MEMORY_HEADS);
     for look in 0..=MEMORY_SAMPLES {
@@ -121,20 +117,17 @@ async fn memory(handler: &MeasuredHandler, requests: usize) -> anyhow::Result<Ta
         let share = if look == 0 { 0 } else { requests / MEMORY_SAMPLES / WATCHED_CLIENTS };
         let tally = work(handler, MIXED, WATCHED_CLIENTS, |sent| sent < share).await?;
         let memory = handler.process.memory()?;
-        eprintln!("{look}/{MEMORY_SAMPLES}: {} MiB", mebibytes(memory.resident));
+        eprintln!("{look}/{MEMORY_SAMPLES}: {} MiB", mebibytes(memory));
         table.row([
             (share * WATCHED_CLIENTS * look).to_string(),
             rate(tally.durations.len(), tally.took),
-            mebibytes(memory.resident),
-            mebibytes(memory.proportional),
+            mebibytes(memory),
             microseconds_each(tally.cpu, tally.durations.len()),
         ]);
     }
     Ok(table)
 }
 
-/// Lets a number of clients send one request after the other while `go_on` returns true for the number
-/// of requests of a client.
 async fn work(
     handler: &MeasuredHandler,
     workload: Workload,

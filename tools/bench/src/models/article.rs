@@ -6,12 +6,11 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
-use futures::{StreamExt, TryStreamExt, stream};
+use anyhow::Context;
 use serde_json::{Value, json};
 use tributary::blog::model::summary;
 use tributary_functions::{
-    cosmos::{Container, Cosmos, Query, Reason, Scope, Stored, Transaction},
+    cosmos::{Container, Cosmos, Query, Scope, Stored, Transaction},
     values::Timestamp,
 };
 use tributary_local::cosmos::ContainersFile;
@@ -25,8 +24,7 @@ use super::{
     },
 };
 
-const N_LOOKUPS: usize = 8;
-const MAX_ATTEMPTS: usize = 20;
+const NEWEST: &str = "c.type = @of ORDER BY c.creationDate DESC";
 
 pub(super) struct ArticleModel<const HAS_COPIES: bool> {
     users: Container,
@@ -76,16 +74,21 @@ impl<const HAS_COPIES: bool> Model for ArticleModel<HAS_COPIES> {
             }
             Q2 if HAS_COPIES => read(&self.posts, &post_id).await,
             Q2 => {
-                let post = read(&self.posts, &post_id).await?;
-                let name = self.queried_name(property(&post, "userId"));
-                let (name, counts) = futures::try_join!(name, self.counts(&post_id))?;
-                Ok(with_counts(with_name(post, &name), counts))
+                let mut post = read(&self.posts, &post_id).await?;
+                let user = self.queried_user(property(&post, "userId")).await?;
+                set_name(&mut post, &user);
+                set_counts(&mut post, self.counts(&post_id).await?);
+                Ok(post)
             }
             Q3 => {
-                let mut posts = self.posts_of(&user.id).await?;
+                let of_a_user = "c.type = 'post' AND c.userId = @of ORDER BY c.creationDate DESC";
+                let list = self.list(Scope::Container, of_a_user, &user.id, POSTS_OF_A_USER);
+                let mut posts = list.await?;
                 if !HAS_COPIES {
                     let user = read(&self.users, &user.id).await?;
-                    posts = posts.into_iter().map(|post| with_name(post, &user)).collect();
+                    for post in &mut posts {
+                        set_name(post, &user);
+                    }
                 }
                 Ok(shortened(self.counted(posts).await?))
             }
@@ -94,19 +97,21 @@ impl<const HAS_COPIES: bool> Model for ArticleModel<HAS_COPIES> {
                 self.create_counted(&post_id, new, "commentCount").await
             }
             Q4 => {
-                let comments = self.children(&post_id, "comment", "ASC", COMMENTS).await?;
-                Ok(self.named(comments).await?.into())
+                let oldest = "c.type = @of ORDER BY c.creationDate ASC";
+                let list = self.list(Scope::Partition(&post_id), oldest, "comment", COMMENTS);
+                Ok(self.named(list.await?).await?.into())
             }
             C4 => {
                 let new = like(&post_id, &id, &user, created);
                 self.create_counted(&post_id, new, "likeCount").await
             }
             Q5 => {
-                let likes = self.children(&post_id, "like", "DESC", LIKES).await?;
-                Ok(self.named(likes).await?.into())
+                let list = self.list(Scope::Partition(&post_id), NEWEST, "like", LIKES);
+                Ok(self.named(list.await?).await?.into())
             }
             Q6 => {
-                let posts = self.named(self.newest().await?).await?;
+                let list = self.list(Scope::Container, NEWEST, "post", FEED);
+                let posts = self.named(list.await?).await?;
                 Ok(shortened(self.counted(posts).await?))
             }
         }
@@ -123,29 +128,23 @@ impl<const HAS_COPIES: bool> ArticleModel<HAS_COPIES> {
         item
     }
 
-    async fn named(&self, items: Vec<Value>) -> anyhow::Result<Vec<Value>> {
-        if HAS_COPIES {
-            return Ok(items);
+    async fn named(&self, mut items: Vec<Value>) -> anyhow::Result<Vec<Value>> {
+        for item in items.iter_mut().filter(|_| !HAS_COPIES) {
+            let user = read(&self.users, property(item, "userId")).await?;
+            set_name(item, &user);
         }
-        let items = stream::iter(items).map(async |item| {
-            let user = read(&self.users, property(&item, "userId")).await?;
-            anyhow::Ok(with_name(item, &user))
-        });
-        items.buffered(N_LOOKUPS).try_collect().await
+        Ok(items)
     }
 
-    async fn counted(&self, posts: Vec<Value>) -> anyhow::Result<Vec<Value>> {
-        if HAS_COPIES {
-            return Ok(posts);
+    async fn counted(&self, mut posts: Vec<Value>) -> anyhow::Result<Vec<Value>> {
+        for post in posts.iter_mut().filter(|_| !HAS_COPIES) {
+            let counts = self.counts(property(post, "id")).await?;
+            set_counts(post, counts);
         }
-        let posts = stream::iter(posts).map(async |post| {
-            let counts = self.counts(property(&post, "id")).await?;
-            anyhow::Ok(with_counts(post, counts))
-        });
-        posts.buffered(N_LOOKUPS).try_collect().await
+        Ok(posts)
     }
 
-    async fn queried_name(&self, user: &str) -> anyhow::Result<Value> {
+    async fn queried_user(&self, user: &str) -> anyhow::Result<Value> {
         let query = Query::from("SELECT c.id, c.username FROM c WHERE c.id = @id");
         let query = query.with_parameter("@id", user)?;
         let users: Vec<Value> = self.users.query(query, Scope::Partition(user), 1).await?;
@@ -166,36 +165,16 @@ impl<const HAS_COPIES: bool> ArticleModel<HAS_COPIES> {
         Ok(counts)
     }
 
-    async fn posts_of(&self, user: &str) -> anyhow::Result<Vec<Value>> {
-        let query = Query::from(
-            "SELECT TOP @limit * FROM c WHERE c.type = 'post' AND c.userId = @userId \
-             ORDER BY c.creationDate DESC",
-        );
-        let query = query.with_parameter("@limit", POSTS_OF_A_USER)?;
-        let query = query.with_parameter("@userId", user)?;
-        Ok(self.posts.query(query, Scope::Container, POSTS_OF_A_USER).await?)
-    }
-
-    async fn newest(&self) -> anyhow::Result<Vec<Value>> {
-        let query = Query::from(
-            "SELECT TOP @limit * FROM c WHERE c.type = 'post' ORDER BY c.creationDate DESC",
-        );
-        let query = query.with_parameter("@limit", FEED)?;
-        Ok(self.posts.query(query, Scope::Container, FEED).await?)
-    }
-
-    async fn children(
+    async fn list(
         &self,
-        post: &str,
-        kind: &str,
-        order: &str,
+        scope: Scope<'_>,
+        filter_and_order: &str,
+        of: &str,
         limit: u32,
     ) -> anyhow::Result<Vec<Value>> {
-        let query = Query::from(format!(
-            "SELECT TOP @limit * FROM c WHERE c.type = @type ORDER BY c.creationDate {order}"
-        ));
-        let query = query.with_parameter("@limit", limit)?.with_parameter("@type", kind)?;
-        Ok(self.posts.query(query, Scope::Partition(post), limit).await?)
+        let query = Query::from(format!("SELECT TOP @limit * FROM c WHERE {filter_and_order}"));
+        let query = query.with_parameter("@limit", limit)?.with_parameter("@of", of)?;
+        Ok(self.posts.query(query, scope, limit).await?)
     }
 
     /// Creates a comment or like; if the post has counts, in one transaction with its count.
@@ -205,23 +184,17 @@ impl<const HAS_COPIES: bool> ArticleModel<HAS_COPIES> {
             self.posts.upsert(post, property(&new, "id"), &new).await?;
             return Ok(new);
         }
-        for _ in 0..MAX_ATTEMPTS {
-            let stored: Option<Stored<Value>> = self.posts.read(post, post).await?;
-            let mut stored = stored.with_context(|| format!("there is no post {post}"))?;
-            let properties = stored.item.as_object_mut().context("a post is an object")?;
-            // The store's own properties, such as `_etag`.
-            properties.retain(|name, _| !name.starts_with('_'));
-            let counted = properties[count].as_u64().unwrap_or(0) + 1;
-            properties.insert(count.to_owned(), counted.into());
-            let transaction =
-                Transaction::new(post).create(&new)?.replace(post, &stored.item, &stored.etag)?;
-            match self.posts.transact(transaction).await {
-                Ok(_) => return Ok(new),
-                Err(refusal) if refusal.error.reason == Reason::PreconditionFailed => {}
-                Err(refusal) => return Err(refusal.into()),
-            }
-        }
-        bail!("the post {post} has changed {MAX_ATTEMPTS} times between its read and its write")
+        let stored: Option<Stored<Value>> = self.posts.read(post, post).await?;
+        let mut stored = stored.with_context(|| format!("there is no post {post}"))?;
+        let properties = stored.item.as_object_mut().context("a post is an object")?;
+        // The store's own properties, such as `_etag`.
+        properties.retain(|name, _| !name.starts_with('_'));
+        let counted = properties[count].as_u64().unwrap_or(0) + 1;
+        properties.insert(count.to_owned(), counted.into());
+        let transaction =
+            Transaction::new(post).create(&new)?.replace(post, &stored.item, &stored.etag)?;
+        self.posts.transact(transaction).await?;
+        Ok(new)
     }
 }
 
@@ -230,15 +203,13 @@ async fn read(container: &Container, id: &str) -> anyhow::Result<Value> {
     Ok(stored.with_context(|| format!("{} has no item {id}", container.id()))?.item)
 }
 
-fn with_name(mut item: Value, user: &Value) -> Value {
+fn set_name(item: &mut Value, user: &Value) {
     item["userUsername"] = user["username"].clone();
-    item
 }
 
-fn with_counts(mut post: Value, [comments, likes]: [u64; 2]) -> Value {
+fn set_counts(post: &mut Value, [comments, likes]: [u64; 2]) {
     post["commentCount"] = comments.into();
     post["likeCount"] = likes.into();
-    post
 }
 
 fn shortened(mut posts: Vec<Value>) -> Value {

@@ -62,8 +62,7 @@ trait Model: Sized {
 
     fn new(cosmos: &Arc<Cosmos>) -> anyhow::Result<Self>;
 
-    /// Returns the items of a post in their final form: the post, its comments and its likes, and its copies in
-    /// models with copies.
+    /// In their final form: the post, its comments and likes, and the copies of the model.
     fn items_of(post: &[Value]) -> anyhow::Result<Vec<NewItem>>;
 
     fn items_of_all(_: &DataSet) -> anyhow::Result<Vec<NewItem>> {
@@ -126,8 +125,7 @@ struct Loaded<M> {
 }
 
 impl<M: Model> Loaded<M> {
-    /// Creates the users by requests, and writes all other items in their final form: commands would take a
-    /// request for each comment and each like, and another for each count.
+    /// Creates the users by requests, and writes all other items in their final form, which takes a request each.
     async fn new(data: &DataSet, partitions: u32) -> anyhow::Result<Self> {
         let endpoint = CosmosEndpoint::new(EndpointOptions {
             partitions,

@@ -61,8 +61,7 @@ pub(super) struct ModelCall {
     pub(super) text: PostText,
 }
 
-/// Returns the calls of a kind: each visitor in turn, and a user or post for all visitors. The visitors have
-/// liked no post yet, and each likes a post once.
+/// Each visitor in turn. They have liked no post yet, and each likes a post once.
 pub(super) fn calls(
     kind: RequestKind,
     data: &DataSet,
@@ -81,12 +80,11 @@ pub(super) fn calls(
         };
         let post = data.posts[subject % data.posts.len()][0]["id"].as_str();
         let post = post.unwrap_or_default().to_owned();
-        ModelCall { kind, user, post, text: data.new_text(&mut random) }
+        ModelCall { kind, user, post, text: PostText::new(&mut random) }
     })
 }
 
-/// Returns the users (C1, Q1 and Q3) or posts that a request may name. The article's figures are those of full
-/// lists, so these are the ones with a full list, or all if there are none.
+/// The article's figures are those of full lists, so these have a full list, or are all if none has.
 fn subjects(kind: RequestKind, data: &DataSet) -> Vec<usize> {
     let posts_with = |name: &str, most: u32| -> Vec<usize> {
         let is_full = |post: &usize| data.posts[*post][0][name].as_u64() >= Some(most.into());

@@ -14,10 +14,9 @@ fn shown(answer: &Value) -> Vec<Value> {
     items.iter().map(|item| PROPERTIES.map(|property| item[property].clone()).into()).collect()
 }
 
-/// Returns a model's answers to all queries about some users and posts, and again after commands.
 async fn answers<M: Model>(data: &DataSet) -> Vec<Vec<Value>> {
     let Loaded { model, endpoint: _endpoint } = Loaded::<M>::new(data, 2).await.unwrap();
-    let text = data.new_text(&mut DataSet::choices(0));
+    let text = data::PostText::new(&mut DataSet::choices(0));
     let ask = async |kind, user: &Person, post: &str| {
         let call =
             ModelCall { kind, user: user.clone(), post: post.to_owned(), text: text.clone() };

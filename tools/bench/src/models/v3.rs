@@ -122,8 +122,7 @@ impl V3 {
     }
 }
 
-/// Returns a post, its comments and its likes, of users that were never renamed. Each comment and like was counted
-/// in turn, so the post has a version for each.
+/// Of users that were never renamed. Each comment and like was counted, so the post has a version for each.
 fn stored(post: &[Value]) -> Vec<Value> {
     let mut items = post.to_vec();
     for (n, item) in items.iter_mut().enumerate() {

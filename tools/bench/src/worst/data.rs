@@ -73,7 +73,6 @@ impl Data {
     }
 }
 
-/// Returns the ids of the items of a page, in the form of a path.
 async fn ids(connection: &Connection, path: &str, fields: &[&str]) -> anyhow::Result<Vec<String>> {
     let reply = connection.send(&Call::get(path), "ids").await?;
     ensure!(reply.status.is_success(), "{path} was answered {}", reply.status);
