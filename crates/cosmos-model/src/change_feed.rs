@@ -161,16 +161,12 @@ mod tests {
     }
 
     #[test]
-    fn the_lsn_of_a_continuation_is_its_number() {
+    fn the_lsn_of_a_continuation_is_its_number_and_of_a_session_the_global_one() {
         let lsns = ["\"123\"", "123", " \"0\" "].map(lsn_of_continuation);
         assert_eq!(lsns, [Some(123), Some(123), Some(0)]);
         for other in ["", "\"\"", "*", "-1", "{\"kind\":\"cursor\"}", "99999999999999999999"] {
             assert_eq!(lsn_of_continuation(other), None, "{other}");
         }
-    }
-
-    #[test]
-    fn the_lsn_of_a_session_is_the_global_one() {
         let lsns = ["0:0#3#0=3", "12:-1#45", "0:7", "1:0#5#0=5,2:0#9#0=9"].map(lsn_of_session);
         assert_eq!(lsns, [Some(3), Some(45), Some(7), Some(5)]);
         for other in ["", "0", "0:", "0:x#y", ":#"] {

@@ -1,13 +1,10 @@
 //! Time keys: the day, ISO week, month, quarter or year of UTC that holds a moment.
 //!
-//! Weeks are those of ISO 8601: they begin on Monday, and the week that holds a year's first Thursday
-//! is its first. So each day is in exactly one week, also at the new year. The guide counts weeks
-//! by the culture of the process, and a week there ends with the year.
+//! The week that holds a year's first Thursday is its first, so each day is in exactly one week, also at the new year. In
+//! the guide a week ends with the year.
 //!
-//! Years are those that [`time`] represents without its feature `large-dates`, −9999 to 9999. The
-//! last period of each granularity ends at the last representable moment, 23:59:59.999999999 on
-//! 31 December 9999, and holds it. An [`OffsetDateTime`] can be up to 26 hours beyond the ends, by
-//! its offset. Such a moment belongs to the first or the last period.
+//! Years are −9999 to 9999. The last period of each granularity holds the last representable moment. An [`OffsetDateTime`]
+//! that its offset puts beyond the ends belongs to the first or the last period.
 
 use std::{fmt, ops::Range, str::FromStr};
 

@@ -1,10 +1,6 @@
-//! Strategies as data: the parts of the key of an item.
+//! Strategies as data: the parts of the key of an item. The [crate] has the notation.
 //!
-//! A strategy has one to three levels, as a container has paths of its partition key. The key of a level
-//! is a value itself, a period, a bucket, or several of these joined. The [crate] has the notation.
-//!
-//! [`KeyStrategy::key`] returns the key of an item, and [`KeyStrategy::visit`] the keys that a filter
-//! visits. The two agree:
+//! [`KeyStrategy::key`] returns the key of an item, and [`KeyStrategy::visit`] the keys that a filter visits. They agree:
 //!
 //! 1. A part of an item's key depends on one property alone, by the same function on both sides.
 //! 2. For each part, a condition gives all values that the part of a matching item can have, or the part
@@ -104,11 +100,6 @@ impl KeyStrategy {
             return Err(StrategyError::NoParts);
         }
         Ok(Self(levels))
-    }
-
-    /// Returns the strategy of one level with one part.
-    pub fn of_part(part: KeyPart) -> Self {
-        Self(vec![vec![part]])
     }
 
     /// Returns the levels, each with its parts.
