@@ -1,10 +1,7 @@
-//! Answers that are ready before the request's body was read.
-//!
-//! The Functions host sends the whole body before it reads the answer. When this side answers early and closes
-//! the connection, the caller gets a 500 instead of the 404, 405, 413 or 415. So the handler borrows the body.
-//! Dropped before its end, the body comes back, and is read to its end before the answer is sent. Reading ends
-//! after [`MAX_DISCARDED_BYTES`], or [`MAX_DISCARD_TIME`] after the begin of the request. Then the connection is
-//! closed.
+//! Answers that are ready before the request's body was read. The Functions host sends the whole body before it reads the
+//! answer, and where the connection closes, the caller gets a 500 instead of the 404, 405, 413 or 415. So the handler
+//! borrows the body. Dropped before its end, it comes back, and is read before the answer is sent: up to
+//! [`MAX_DISCARDED_BYTES`], or [`MAX_DISCARD_TIME`] after the begin of the request. Then the connection is closed.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,11 +1,9 @@
 //! Log lines on stdout, with the id of their invocation.
 //!
-//! Each invocation runs in a span `invocation` with the fields `function` and `invocation.id`, each HTTP request
-//! in a span `request` with `method`, `route` and `invocation.id`. Where the host sends a trace, the span has its
-//! `trace_id` and, as `parent_id`, the id of the host's span; an application may record its own as `span_id`.
-//!
-//! The list `Logs` of an answer stays empty: the host logs stdout as well, and takes no levels and fields from
-//! it.
+//! Each invocation runs in a span `invocation` with the fields `function` and `invocation.id`, each HTTP request in a span
+//! `request` with `method`, `route` and `invocation.id`. Where the host sends a trace, the span has its `trace_id` and, as
+//! `parent_id`, the id of the host's span; an application may record its own as `span_id`. The list `Logs` of an answer
+//! stays empty: the host logs stdout as well, and takes no levels and fields from it.
 
 use std::env;
 use std::io::{self, IsTerminal};

@@ -5,7 +5,7 @@ use axum::http::Request;
 use custom_handler::{CustomHandler, Document, InvocationId, InvocationOutcome, TimerInfo};
 use serde_json::{Value, json};
 
-use crate::world::{AppReply, TestApp, encoded};
+use crate::world::{TestApp, encoded};
 
 #[tokio::test]
 async fn every_encoding_gives_the_same_documents_in_order() {
@@ -74,28 +74,20 @@ fn a_documents_debug_form_hides_its_content() {
     assert!(Document::from_json("{").is_err());
 }
 
-fn app() -> TestApp {
-    TestApp::new(CustomHandler::new().trigger("Nightly", async |timer: TimerInfo| {
-        InvocationOutcome::new().output("past_due", timer.is_past_due)
-    }))
-}
-
-async fn nightly(timer: &Value) -> AppReply {
-    app().invoke("Nightly", json!({"Data": {"myTimer": timer}}).to_string()).await
-}
-
 #[tokio::test]
-async fn a_timer_says_whether_it_is_past_due() {
+async fn a_timer_says_whether_it_is_past_due_and_other_data_fails() {
+    let app = TestApp::new(CustomHandler::new().trigger("Nightly", async |timer: TimerInfo| {
+        InvocationOutcome::new().output("past_due", timer.is_past_due)
+    }));
+    let nightly = async |timer: &Value| {
+        app.invoke("Nightly", json!({"Data": {"myTimer": timer}}).to_string()).await
+    };
     for is in [true, false] {
         let timer = json!({"Schedule": {"AdjustForDST": is}, "IsPastDue": is});
         for timer in [json!(encoded(&timer.to_string())), timer] {
             assert_eq!(nightly(&timer).await.output("past_due"), json!(is));
         }
     }
-}
-
-#[tokio::test]
-async fn data_that_is_no_timer_fails() {
     for data in [json!([]), json!({}), json!("soon"), json!({"IsPastDue": "no"})] {
         let reply = nightly(&data).await;
         assert!(reply.failure(400).contains("the timer's status"), "{}", reply.text);

@@ -78,15 +78,10 @@ struct Running {
 }
 
 impl Running {
-    fn start(rust_log: Option<&str>) -> Self {
-        Self::start_as(handler(), rust_log)
-    }
-
-    fn start_as(mut command: Command, rust_log: Option<&str>) -> Self {
-        command.env(PORT_VARIABLE, "0");
-        if let Some(rust_log) = rust_log {
-            command.env("RUST_LOG", rust_log);
-        }
+    fn start(lines: &str, rust_log: Option<&str>) -> Self {
+        let mut command = handler();
+        command.env(PORT_VARIABLE, "0").env(LINES, lines);
+        command.envs(rust_log.map(|rust_log| ("RUST_LOG", rust_log)));
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = mpsc::channel();
@@ -146,7 +141,7 @@ impl Drop for Running {
 
 #[test]
 fn lines_go_to_stdout_with_the_id_of_their_invocation() {
-    let mut running = Running::start(None);
+    let mut running = Running::start("text", None);
     let answer = running.send("POST", "/Changes", "id-of-batch", r#"{"Data":{"x":[]}}"#);
     assert!(answer.contains(r#""Logs":[]"#), "the host would log the line twice: {answer}");
     let line = running.line_with("a batch");
@@ -164,7 +159,7 @@ fn lines_go_to_stdout_with_the_id_of_their_invocation() {
 #[test]
 fn the_reason_of_a_failure_goes_to_stdout_with_its_id_for_any_rust_log() {
     for rust_log in [None, Some("custom_handler::serve=info,other=debug")] {
-        let mut running = Running::start(rust_log);
+        let mut running = Running::start("text", rust_log);
         for (function, body, reason) in [
             ("Changes", r#"{"Data":{"x":"se-cr-et"}}"#, "the batch of documents is not valid JSON"),
             ("Fails", "{}", "the store is unavailable"),
@@ -182,9 +177,7 @@ fn the_reason_of_a_failure_goes_to_stdout_with_its_id_for_any_rust_log() {
 
 #[test]
 fn json_lines_have_the_fields_of_their_spans_and_nothing_of_libraries_below_info() {
-    let mut command = handler();
-    command.env(LINES, "json");
-    let mut running = Running::start_as(command, Some("trace"));
+    let mut running = Running::start("json", Some("trace"));
     let trace = "0af7651916cd43dd8448eb211c80319c";
     let id_and_trace = format!("the-id\r\ntraceparent: 00-{trace}-{PARENT}-00");
     running.send("GET", "/api/posts/p1?code=key", &id_and_trace, "");
@@ -210,7 +203,7 @@ fn json_lines_have_the_fields_of_their_spans_and_nothing_of_libraries_below_info
 
 #[test]
 fn a_bad_rust_log_is_reported_and_info_used() {
-    let mut running = Running::start(Some("a=b=c"));
+    let mut running = Running::start("text", Some("a=b=c"));
     assert!(running.lines.iter().any(|line| line.contains("RUST_LOG is not understood")));
     running.send("POST", "/Changes", "1", r#"{"Data":{"x":[]}}"#);
     running.line_with("a batch");
@@ -242,7 +235,7 @@ fn a_handler_without_a_usable_port_ends_with_the_reason() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_handler_listens_on_127_0_0_1_alone() {
-    let running = Running::start(None);
+    let running = Running::start("text", None);
     let port = running.address.strip_prefix("127.0.0.1:").unwrap();
     for other in ["127.0.0.2", "[::1]"] {
         TcpStream::connect(format!("{other}:{port}")).unwrap_err();
@@ -254,7 +247,7 @@ fn a_handler_listens_on_127_0_0_1_alone() {
 #[test]
 fn a_signal_ends_it_in_order_and_after_sigterm_the_host_starts_it_again() {
     for (signal, code) in [("-TERM", 200), ("-INT", 0)] {
-        let mut running = Running::start(None);
+        let mut running = Running::start("text", None);
         let pid = running.child.id().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
         assert_eq!(running.child.wait().unwrap().code(), Some(code));
