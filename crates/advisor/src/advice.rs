@@ -1,8 +1,5 @@
-//! The advice: the last stage. It ranks the candidates, explains the first, names alternatives and defines
-//! the container.
-//!
-//! The order of the candidates is that of the README. Without requests the score is the number of warnings, and then
-//! the largest share of one partition.
+//! The advice: the last stage. The order of the candidates is that of the README. Without requests the score is the number
+//! of warnings, and then the largest share of one partition.
 
 use cosmos_model::charges::policy::IndexingPolicy;
 use cosmos_model::partitioning::KeyStrategy;

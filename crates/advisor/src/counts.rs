@@ -1,9 +1,6 @@
-//! The counts of a sample: one pass for all candidates and kinds of requests at once.
-//!
-//! Items come in batches. Each item is prepared once, as far as no candidate matters: size, charge of a
-//! write, time, identity. Then each candidate and each kind of request counts the batch for itself, on all
-//! cores. So memory depends on the number of candidates and kinds, and neither on the number of items nor
-//! on that of cores; and the same sample gives the same counts.
+//! The counts of a sample: one pass for all candidates and kinds of requests at once. Each of them counts a batch of
+//! prepared items for itself, on all cores. So memory depends on their number, and neither on the number of items nor on
+//! that of cores; and the same sample gives the same counts.
 
 use cosmos_model::charges::{rates, terms::IndexTerms};
 use cosmos_model::partitioning::{KeyStrategy, KeyValue, moment::moment, path::PropertyPath};
@@ -46,7 +43,6 @@ pub(crate) struct PreparedItem<'a> {
     pub(crate) cluster: u32,
     half: u64,
     pub(crate) read: f64,
-    /// Request units of its write without the index.
     pub(crate) write: f64,
     pub(crate) create: f64,
 }

@@ -11,8 +11,7 @@ const MAX_TOP_KEYS: usize = 10;
 
 const CURVE_POINTS: usize = 100;
 
-/// Returns the distribution over partitions: of each its key, its value, and the number of partitions that it stands
-/// for.
+/// Takes of each partition its key, its value, and the number of partitions that it stands for.
 pub(crate) fn distribution(mut parts: Vec<(&Key, f64, f64)>) -> Distribution {
     parts.sort_by(|a, b| a.1.total_cmp(&b.1).then_with(|| b.2.total_cmp(&a.2)));
     let total: f64 = parts.iter().map(|(_, value, keys)| value * keys).sum();
@@ -48,8 +47,7 @@ pub(crate) fn distribution(mut parts: Vec<(&Key, f64, f64)>) -> Distribution {
     }
 }
 
-/// Returns the Gini coefficient of values, each with the number of partitions that have it: 0 when all have the same,
-/// near 1 when one has all.
+/// Each value is with the number of partitions that have it. 0 when all have the same, near 1 when one has all.
 pub(crate) fn gini(values: impl Iterator<Item = (f64, f64)>) -> f64 {
     let mut values: Vec<_> = values.collect();
     values.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -1,20 +1,16 @@
-//! The estimates of each candidate: the request units and the fan-out of each kind of request, the load of
-//! each logical partition, the risks.
+//! The estimates of each candidate: the request units and the fan-out of each kind of request, the load of each logical
+//! partition, the risks. The formulas are those of the local endpoint's ledger ([`cosmos_model::charges`]). Their input:
 //!
-//! The formulas are those of the local endpoint's ledger ([`cosmos_model::charges`]). Their input:
-//!
-//! 1. A request is drawn from the sample: one of the items that meet its fixed conditions is drawn, and the
-//!    request asks for its values. So requests often ask for values that many items have.
-//! 2. The candidate tells the logical partitions that the request visits. Each named partition is a store
-//!    request in one physical partition; a request that names none goes to all physical partitions. The first
-//!    levels of a hierarchical key are a request in each physical partition that their data needs.
-//! 3. Each of these store requests costs a start and its look-ups in the index. Each loads its matching
-//!    items, up to the limit. The number of matching items was counted over the whole sample. Their places in
-//!    several partitions were not, so they are spread evenly.
-//! 4. In the order of a period that is part of the key, partitions are read one after the other until
-//!    the limit is reached.
-//! 5. A write is charged by the size and the indexed values of the items of the sample. A write that does
-//!    not name its key must first find the item by a query.
+//! 1. One of the items of the sample that meet the fixed conditions of a request is drawn, and the request asks for its
+//!    values. So requests often ask for values that many items have.
+//! 2. The candidate tells the logical partitions that the request visits. Each named partition is a store request in one
+//!    physical partition; a request that names none goes to all. The first levels of a hierarchical key are a request in
+//!    each physical partition that their data needs.
+//! 3. Each of these store requests costs a start and its look-ups in the index, and loads its matching items, up to the
+//!    limit. Their number was counted over the whole sample; over several partitions they are spread evenly.
+//! 4. In the order of a period that is part of the key, partitions are read one after the other until the limit.
+//! 5. A write is charged by the size and the indexed values of the items of the sample. One that does not name its key must
+//!    first find the item by a query.
 
 use cosmos_model::charges::MAX_MODEL_ERROR;
 use cosmos_model::partitioning::path::PropertyPath;
@@ -42,8 +38,6 @@ mod risks;
 use cost::{CostBasis, RequestVisits, prefix_bytes};
 use load::PartitionLoads;
 
-/// The model of the container, which is the same for all candidates: its requests, its size, and the draw of the
-/// sample.
 #[derive(Debug)]
 pub(crate) struct ContainerModel<'a> {
     pub(crate) kinds: Vec<(&'a RequestCounts, MatchedItems)>,
@@ -155,8 +149,7 @@ fn per_day(requests: &[RequestEstimates]) -> f64 {
     requests.iter().filter_map(|request| request.request_units_per_day).sum()
 }
 
-/// Returns the share of the requests among `of`, weighted by frequency, for which `is` holds. Without
-/// any frequency all kinds weigh the same.
+/// Weighted by frequency. Without any frequency all kinds weigh the same.
 fn share(
     costs: &[RequestEstimates],
     of: impl Fn(&RequestEstimates) -> bool,

@@ -1,8 +1,5 @@
-//! The anti-patterns of the partitioning guide, its checks, and the limits of the service.
-//!
-//! A finding is a [`Severity::Warning`] unless the largest logical partition needs more than [`FAR_DAYS`] to 20 GB and
-//! the busiest has less than [`FAR_REQUEST_UNITS`] at its peak: then uneven or few partitions do no harm. Findings
-//! that cost or fail at any size stay warnings.
+//! The anti-patterns of the partitioning guide, its checks, and the limits of the service. A finding is a warning, unless
+//! limits are far and it is about uneven or few partitions, which do no harm then.
 
 use rayon::prelude::*;
 

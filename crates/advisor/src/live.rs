@@ -36,8 +36,7 @@ pub(crate) struct LiveContainer {
 }
 
 impl LiveContainer {
-    /// Connects to an account by a connection string with a key, or by its URL with an identity: that of the app in
-    /// Azure, and of the signed-in developer elsewhere. Looks the container up and reads its key.
+    /// Takes a connection string with a key, or a URL with the identity of the app or of the signed-in developer.
     pub(crate) async fn open(account: &str, database: &str, id: &str) -> anyhow::Result<Self> {
         let cosmos = connect(account).await?;
         let found = |error: azure_data_cosmos::CosmosError| {

@@ -1,7 +1,5 @@
-//! The state of a container's partitions: the partitioning guide's `PartitionMetrics` (its section "Partition Metrics
-//! Monitoring"), from a sample of its items and the measured use of its partitions.
-//!
-//! The handler names partitions by hashes of their keys. The sample has the keys behind the hashes.
+//! The state of a container's partitions: the guide's `PartitionMetrics` (section "Partition Metrics Monitoring"). The
+//! handler names partitions by hashes of their keys. The sample has the keys behind the hashes.
 
 use std::collections::HashSet;
 
@@ -21,13 +19,11 @@ use crate::{
     words::{bytes, float, percent, thousands, whole},
 };
 
-/// The number of partitions below which a Gini coefficient says little, and the number of queries below which
-/// a share of them says little. The alerts of Tributary's `infra/` have the same bounds.
+/// Below, a Gini coefficient or a share of queries says little. The alerts of `infra/` have the same bounds.
 const MIN_SKEW_PARTITIONS: f64 = 10.0;
 const MIN_RATE_QUERIES: f64 = 20.0;
 
-/// The request units below which one partition always has a large share: those of a logical partition in a
-/// tenth of a second.
+/// The request units of a logical partition in a tenth of a second: below, one always has a large share.
 const MIN_SHARE_REQUEST_UNITS: f64 = 1_000.0;
 
 const MAX_LISTED_PARTITIONS: usize = 10;
@@ -68,7 +64,6 @@ pub(crate) struct PartitionSize {
     pub(crate) is_of_the_store: bool,
 }
 
-/// The Gini coefficients over logical partitions: 0 when all have the same, near 1 when one has all.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PartitionSkew {
@@ -78,8 +73,7 @@ pub(crate) struct PartitionSkew {
 }
 
 impl PartitionMetrics {
-    /// Returns the metrics. `items_in_container` is given where the items are a random sample of it. `None` without
-    /// items.
+    /// `items_in_container` is given where the items are a random sample of it. `None` without items.
     pub(crate) fn new(
         mut counts: SampleCounts,
         items_in_container: Option<u64>,

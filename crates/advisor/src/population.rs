@@ -1,13 +1,10 @@
 //! The keys of the container behind those of the sample.
 //!
-//! The file is the container itself, or a random sample of it, in one of two ways ([`ValidationOptions`]): of
-//! items, each with the same probability; or of whole keys, each with all its items. A unit is drawn with
-//! one probability: an item, or a key with its items. The sample has `k` of the
-//! units of a group, the container `N`, and [`GroupSizes`] tells which `N` are behind each `k`. Each unit has
-//! the mean number of items of the units of the group in the sample. So of whole keys, a group within
-//! one of them, such as its months, is complete, and one over many of them, such as a tag, is not.
-//!
-//! [`ValidationOptions`]: crate::ValidationOptions
+//! The file is the container itself, or a random sample of it, in one of two ways ([`crate::ValidationOptions`]): of items,
+//! or of whole keys with all their items. Such a unit is drawn with one probability. The sample has `k` of the units of a
+//! group, the container `N`, and [`GroupSizes`] tells which `N` are behind each `k`. Each unit has the mean number of items
+//! of the units of the group in the sample. So of whole keys, a group within one of them, such as its months, is complete,
+//! and one over many of them, such as a tag, is not.
 
 use crate::{
     report::EstimatedNumber,
@@ -33,9 +30,7 @@ pub(crate) struct Population<'a> {
 pub(crate) struct KeyGroup<'a> {
     /// The items and bytes of a group in the container, and the number of groups that it stands for.
     pub(crate) row: KeyRow<'a>,
-    /// The number of groups of the container behind this one of the sample.
     pub(crate) behind: f64,
-    /// The bytes in the container behind those of the sample, in any group.
     pub(crate) all_bytes: f64,
     pub(crate) drawn_items: f64,
     /// Its units in the sample, and the items of one.
@@ -88,7 +83,6 @@ impl<'a> KeyGroup<'a> {
         row.keys *= self.behind;
     }
 
-    /// Returns true if the sample has enough of the group for shares of its own.
     pub(crate) fn is_large(&self) -> bool {
         rounded(self.units) > MAX_SMALL_GROUP
     }

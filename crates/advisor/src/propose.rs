@@ -1,8 +1,6 @@
-//! Candidates from a bounded part of the sample, where the user gives none.
-//!
-//! An [`ItemProfile`] of the part has the properties that can be a key (`profile`), the pool all sensible strategies of
-//! them (`pool`). The pool is measured on the part and ranked as the answer will be ([`crate::advice`]), and the best
-//! of each kind of strategy are proposed. So there is one ranking.
+//! Candidates from a bounded part of the sample, where the user gives none: all sensible strategies (`pool`) of the
+//! properties that can be a key (`profile`) are measured on the part and ranked as the answer will be ([`crate::advice`]).
+//! The best of each kind are proposed.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -29,8 +27,7 @@ pub(crate) use profile::{ItemProfile, time_of_creation};
 
 const MAX_PROFILED_ITEMS: usize = 3_000;
 
-/// The places of a file from which items are taken: the start of a file that is sorted by tenant or time has
-/// one tenant or time.
+/// A file may be sorted: its start has one tenant or time.
 const FILE_PLACES: u64 = 1_000;
 const ITEMS_OF_A_PLACE: usize = 3;
 
@@ -44,8 +41,7 @@ const MAX_POOL_STRATEGIES: usize = 150;
 
 pub(crate) const MAX_CANDIDATES: usize = 12;
 
-/// Reads items from places all over a file, and goes back to its start. Lines that are no item are skipped
-/// here, and reported by the pass over the whole sample.
+/// Lines that are no item are skipped here, and reported by the pass over the whole sample.
 pub(crate) fn part_of_file(file: &mut File) -> io::Result<Vec<SampleItem>> {
     let size = file.metadata()?.len();
     let is_small = size <= MAX_PART_BYTES / 4;
@@ -98,8 +94,7 @@ pub(crate) fn propose(
     varied(ranked.map(|standing| standing.report.strategy))
 }
 
-/// Returns the guide's kind of a strategy ("Strategy Comparison Matrix"): of one value, of a time, of a value and a
-/// time, with levels, or with buckets.
+/// The guide's kinds ("Strategy Comparison Matrix"): a value, a time, both, levels, or buckets.
 fn family(strategy: &KeyStrategy) -> (bool, bool, bool, bool) {
     let parts: Vec<_> = strategy.parts().collect();
     let has_buckets = parts.iter().any(|part| matches!(part, KeyPart::Bucket(..)));
@@ -109,8 +104,7 @@ fn family(strategy: &KeyStrategy) -> (bool, bool, bool, bool) {
     (has_buckets, has_levels, is_plain && parts.len() > 1, is_time)
 }
 
-/// Returns the best of each kind, then the second of each, and so on, in the order of the ranking, for a
-/// comparison of the kinds.
+/// The best of each kind, then the second of each, and so on, in the order of the ranking.
 fn varied(ranked: impl Iterator<Item = KeyStrategy>) -> Vec<KeyStrategy> {
     let mut counts = HashMap::new();
     let rounds = ranked.map(|strategy| {
@@ -129,7 +123,6 @@ struct RequestedPaths {
     ordered: Vec<PropertyPath>,
 }
 
-/// Returns the paths of the requests, the most frequent first.
 fn wishes(requests: &[RequestKind]) -> RequestedPaths {
     let sorted = |is_ordered: bool| {
         let mut weights: HashMap<&PropertyPath, f64> = HashMap::new();

@@ -20,11 +20,9 @@ pub struct CandidateReport {
     pub(crate) requests: Vec<RequestEstimates>,
     pub(crate) physical_partitions: f64,
     pub(crate) request_units_per_day: EstimatedNumber,
-    /// Share of the requests, weighted by frequency, that name the key of one logical partition, or the
-    /// first levels of a hierarchical key. Creates are not counted. `None` without requests.
+    /// The share of the requests that name the key, or the first levels of one. Creates are not counted.
     pub(crate) aligned: Option<f64>,
-    /// Share of the queries, weighted by frequency, that visit all physical partitions. `None` without
-    /// queries.
+    /// The share of the queries that visit all physical partitions.
     pub(crate) cross_partition: Option<f64>,
     pub(crate) times: Option<CreationTimes>,
     pub(crate) hotness: Option<WriteHotness>,
@@ -35,7 +33,6 @@ pub struct CandidateReport {
 }
 
 impl CandidateReport {
-    /// Returns the distribution of the request units; of the items, without requests.
     pub(crate) fn by_load(&self) -> &Distribution {
         self.by_request_units.as_ref().unwrap_or(&self.by_items)
     }
@@ -63,7 +60,6 @@ pub(crate) struct EstimatedNumber {
     pub(crate) exact: bool,
     /// The true number is hardly below this (two standard deviations, or the error of the model).
     pub(crate) low: f64,
-    /// The true number is hardly above this.
     pub(crate) high: f64,
 }
 
@@ -73,8 +69,7 @@ pub(crate) struct Distribution {
     pub(crate) largest: f64,
     pub(crate) mean: f64,
     pub(crate) top: Vec<KeyShare>,
-    /// The Lorenz curve: the share of partitions, smallest first, and the share that they have
-    /// together. From (0, 0) to (1, 1), at most 101 points.
+    /// The Lorenz curve, from (0, 0) to (1, 1), at most 101 points.
     pub(crate) curve: Vec<(f64, f64)>,
 }
 
@@ -100,12 +95,10 @@ pub(crate) struct PartitionGrowth {
     pub(crate) largest_bytes_in_a_year: f64,
     /// The container in a year over that of now, where the growth and its number of items are given.
     pub(crate) growth_in_a_year: Option<f64>,
-    /// Days until the largest logical partition has 20 GB. `None` when it never has, or when the growth is
-    /// unknown.
+    /// `None` when it never has, or when the growth is unknown.
     pub(crate) days_to_20_gb: Option<f64>,
     pub(crate) busiest_request_units_per_second: Option<f64>,
-    /// Days until the busiest needs 10,000, when requests grow as the items do. `None` when it never does, or
-    /// when the growth or the number of items in the container was not given.
+    /// When requests grow as the items do. `None` without the growth or the number of items in the container.
     pub(crate) days_to_10_000_ru: Option<f64>,
     pub(crate) ends_with_period: bool,
 }
@@ -123,7 +116,6 @@ pub(crate) enum NamedLevels {
 }
 
 impl NamedLevels {
-    /// Returns true if the items are in one logical partition, or in neighbours.
     pub(crate) fn is_one_place(self) -> bool {
         self >= Self::FirstLevels
     }
@@ -133,13 +125,10 @@ impl NamedLevels {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RequestEstimates {
     pub(crate) kind: String,
-    /// Requests a day. `None` when they were not given.
     pub(crate) per_day: Option<f64>,
     pub(crate) names: NamedLevels,
-    /// Logical partitions that it reads from or writes to; all of them for a fan-out.
     pub(crate) logical_partitions: f64,
-    /// Store requests that begin in a physical partition: one for each key that is named, and one for
-    /// each physical partition of a fan-out.
+    /// Store requests: one for each key that is named, or for each physical partition of a fan-out.
     pub(crate) physical_partitions: f64,
     pub(crate) items_loaded: f64,
     pub(crate) request_units: f64,
@@ -180,8 +169,7 @@ pub(crate) struct CreationTimes {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WriteHotness {
-    /// The length of the window in seconds: the shortest of 60, 3,600 and 86,400 in which the busiest window has
-    /// enough writes for a share.
+    /// The shortest of 60, 3,600 and 86,400 in which the busiest window has enough writes for a share.
     pub(crate) window_seconds: u32,
     pub(crate) busiest: String,
     pub(crate) writes: u64,
@@ -200,8 +188,7 @@ pub(crate) struct KeyDefects {
     pub(crate) too_long: u64,
 }
 
-/// A risk, in request units a day beside those of the requests. Without any frequency, in those of one
-/// request of each kind.
+/// A day, beside those of the requests; without any frequency, in those of one request of each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct KeyRisk {

@@ -21,8 +21,7 @@ const MAX_TRANSACTION_OPERATIONS: u64 = 100;
 pub struct RequestKind {
     pub(crate) kind: String,
     pub(crate) operation: RequestOperation,
-    /// The properties by which the request names its items, by their paths. A write names them without a
-    /// read.
+    /// The properties by which the request names its items; a write names them without a read.
     #[serde(
         default,
         deserialize_with = "unique_filters",
@@ -35,7 +34,6 @@ pub struct RequestKind {
     pub(crate) order_by: Option<OrderBy>,
     #[serde(default, skip_serializing_if = "QuerySelection::is_items")]
     pub(crate) select: QuerySelection,
-    /// The properties that a replace, patch or upsert changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) set: Vec<PropertyPath>,
     /// The writes of a transaction; one create when none is given.
@@ -116,8 +114,7 @@ fn one_item() -> u32 {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub(crate) enum RequestFilter {
-    /// `"?"`: the value of an item that is drawn from the sample. A value that more items have is drawn more
-    /// often.
+    /// `"?"`: the value of an item that is drawn from the sample.
     Drawn,
     /// `{"last": "30 days"}`: a time of this many seconds that ends at the newest item.
     Last(i64),
@@ -139,14 +136,12 @@ pub(crate) enum QuerySelection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum QueryAggregate {
-    /// Counts, or sums up in any other way.
     Count,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct RequestFrequency {
-    /// Requests a day, as a mean.
     pub(crate) per_day: f64,
 }
 
@@ -165,7 +160,6 @@ impl RequestOperation {
 }
 
 impl RequestFilter {
-    /// Returns true for a time or a range, whose values the request does not name one by one.
     pub(crate) fn is_range(&self) -> bool {
         matches!(self, Self::Last(_) | Self::Fixed(FilterCondition::Range(_)))
     }

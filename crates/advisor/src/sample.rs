@@ -5,8 +5,7 @@ use std::io::BufRead;
 use anyhow::{Context, anyhow, ensure};
 use serde_json::Value;
 
-/// The bytes of text that are parsed at once, on one core: freeing the memory of another core takes longer than
-/// parsing. A small batch stays in the caches of a core.
+/// A small batch stays in the caches of a core: freeing another core's memory takes longer than parsing.
 const BATCH_BYTES: usize = 1 << 18;
 
 /// The longest line, in bytes. The service's limit of an item is 2 MB; escapes may lengthen it.
@@ -21,8 +20,7 @@ pub(crate) struct SampleItem {
     pub(crate) bytes: usize,
 }
 
-/// Reads JSON Lines and passes them to `each` in batches, in their order. Empty lines are skipped. One
-/// batch is in memory at a time.
+/// Passes JSON Lines to `each` in batches, in their order. One batch is in memory at a time.
 pub(crate) fn read(
     mut from: impl BufRead,
     mut each: impl FnMut(&[SampleItem]),

@@ -12,23 +12,18 @@ mod characteristics;
 
 pub(crate) use characteristics::DataCharacteristics;
 
-/// The size below which the guide calls data small ("Simple Requirements AND Small Scale").
 const SMALL_GIGABYTES: f64 = 100.0;
 
-/// The size above which, with a high query load, the guide separates hot from warm data.
 const HOT_WARM_GIGABYTES: f64 = 500.0;
 
-/// The size above which a tenant gets a second level: the guide warns at 15 GB ("Performance Alerting"), since a
-/// logical partition ends at 20 GB.
+/// The guide's alert: a logical partition ends at 20 GB.
 const LARGE_TENANT_GIGABYTES: f64 = 15.0;
 
-/// The number of items above which the guide calls data voluminous (`DataVolume: > 1_000_000`).
 const MANY_ITEMS: u64 = 1_000_000;
 
 /// The most readings a day of a device with a partition a month ("Time-Series Data"). Above, it gets one a day.
 const MAX_MONTHLY_READINGS_PER_DAY: f64 = 1_000.0;
 
-/// The number of tenants below which the guide's validator finds a low cardinality.
 const FEW_TENANTS: u64 = 100;
 
 const UNKNOWN: [&str; 3] = [

@@ -1,6 +1,4 @@
-//! Counts by key in bounded memory: exact for few keys, sampled for many.
-//!
-//! Both sketches are those of Apache DataSketches. The argument for their numbers:
+//! Counts by key in bounded memory, by two sketches of Apache DataSketches: exact for few keys, sampled for many.
 //!
 //! 1. The tuple sketch is exact while there are fewer than [`MAX_EXACT_KEYS`] keys. With more it keeps those whose hash
 //!    is below a bound, which only sinks: so their counts are exact, and they are a uniform sample of all keys, of
@@ -9,8 +7,6 @@
 //!    frequent items, too. With the item by which a key passes 1 / [`FREQUENT_SHARE`] of the size so far, it is
 //!    found, and counted on its own; its earlier size is known to within 1 / 1,170 of the whole. So each key with
 //!    0.3 % of the whole is found. One that has become small goes back into the sketch.
-//!
-//! The order of the items affects only the last digits, of sampled counts.
 
 use std::{
     collections::HashMap,
@@ -36,8 +32,7 @@ const FREQUENT_SKETCH_SLOTS: usize = 1 << 12;
 /// A key with more than this part of the whole size is frequent.
 const FREQUENT_SHARE: u32 = 500;
 
-/// The number of found keys from which on those with less than half of a frequent key's size go back into the
-/// sketch: at most 2 × [`FREQUENT_SHARE`] stay.
+/// From so many on, those with less than half of a frequent size go back: at most 2 × [`FREQUENT_SHARE`] stay.
 const MAX_FREQUENT_KEYS: usize = 2_000;
 
 /// The bytes that each item counts in addition, so that many small items are frequent, too.
@@ -86,7 +81,6 @@ struct FrequentKeys {
     sizes: FrequentItemsSketch<u64>,
 }
 
-/// The policy that updates a summary by the function that comes with the key.
 #[derive(Debug)]
 struct CountPolicy;
 
@@ -166,8 +160,7 @@ impl KeyCounts {
         size_of(self.items, self.bytes)
     }
 
-    /// Returns the frequent keys so far, while the tuple sketch still has all keys: it keeps almost twice its
-    /// size.
+    /// The tuple sketch still has all keys: it keeps almost twice its size.
     fn all_so_far(&self) -> FrequentKeys {
         let whole = self.whole();
         #[expect(clippy::expect_used, reason = "the size is a constant that the sketch allows")]
@@ -283,8 +276,7 @@ pub(crate) fn slot_seconds(window: i64) -> i64 {
     (window / WINDOW_SLOTS).max(1)
 }
 
-/// A uniform sample of a stream by the hash of each element: at most `most` elements, and all while there are
-/// no more.
+/// A uniform sample of a stream by the hash of each element: all while there are at most `most`.
 #[derive(Clone, Debug)]
 pub(crate) struct UniformSample<T> {
     most: usize,

@@ -1,11 +1,5 @@
-//! Kinds of requests from measured traffic.
-//!
-//! `docs/partitioning.md` has the sources: exports of the diagnostic tables of an account, and lines of Tributary's
-//! handler, as they are or within rows of `AppTraces`. The lines do not have the filters of a request, so they give
-//! frequencies to the kinds of requests with the name of the function.
-//!
-//! A row may stand for several requests: the columns are `Requests` or `count_`, and `RequestCharge` or
-//! `sum_RequestCharge`.
+//! Kinds of requests from measured traffic: `docs/partitioning.md` has the sources. A row may stand for several requests.
+//! Lines of the handler do not have the filters of a request, so they give frequencies to the kinds of the function's name.
 
 use std::{collections::BTreeSet, io::BufRead};
 
@@ -63,13 +57,10 @@ pub(crate) struct Notation {
 pub(crate) struct TrafficSummary {
     pub(crate) rows: u64,
     pub(crate) days: f64,
-    /// Sentences about hot and large logical partitions of the current key, about throttling, and about the
-    /// limits of the rows.
     pub(crate) notes: Vec<String>,
 }
 
-/// The measured use of the logical partitions of a container. Where both have a number, that of the diagnostic tables
-/// counts and not that of the handler's lines: the tables know all clients of the account.
+/// Where both tell, the diagnostic tables count: they know all clients, the handler's lines only its own requests.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PartitionUse {
@@ -97,8 +88,7 @@ impl TrafficSummary {
 }
 
 impl Traffic {
-    /// Creates traffic of one container, or of the only one that the rows name. `days` is the time of the
-    /// rows, where they have none.
+    /// Of one container, or of the only one that the rows name. `days` is for rows without times.
     pub(crate) fn new(container: Option<&str>, days: Option<f64>, notation: Notation) -> Self {
         let container = container.map(str::to_owned);
         Self { container, days_of_rows: days, notation, ..Self::default() }
@@ -146,8 +136,7 @@ impl Traffic {
         Ok(())
     }
 
-    /// Returns the kinds of requests with their frequencies. Requests that stay in one logical partition
-    /// name the properties of `current`, the container's key.
+    /// Requests that stay in one logical partition name the properties of `current`, the container's key.
     pub(crate) fn requests(
         &self,
         current: Option<&KeyStrategy>,
@@ -160,8 +149,7 @@ impl Traffic {
         Ok(kinds::kinds(&self.tables, self.days()?, current))
     }
 
-    /// Sets the frequency of each request that has the name of a function, by the calls in the handler's lines.
-    /// Returns the functions without a request of their name.
+    /// Sets frequencies by the calls in the handler's lines. Returns the functions without a request of their name.
     pub(crate) fn frequencies(&self, requests: &mut [RequestKind]) -> anyhow::Result<Vec<String>> {
         let days = self.days()?;
         let mut others = Vec::new();
@@ -272,8 +260,7 @@ impl Traffic {
         })
     }
 
-    /// Returns the days of the rows: the number of different days, where rows stand for days or for more than
-    /// two of them; otherwise the time from the first to the last, at least a minute.
+    /// Different days where rows stand for days or for more than two; otherwise the time between, at least a minute.
     fn days(&self) -> anyhow::Result<f64> {
         if let Some(days) = self.days_of_rows {
             return Ok(days);

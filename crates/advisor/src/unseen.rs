@@ -1,9 +1,8 @@
 //! The groups of a container behind those of a random sample.
 //!
-//! A group is the items with one key, or with the values that a request asks for. Of a group of which a sample has one
-//! item, the container may have one, or a hundred; and of most small groups the sample has none. The *frequencies of
-//! frequencies* tell more: the number of groups with one item in the sample, with two, and so on (the problem of the
-//! unseen species):
+//! A group is the items with one key, or with the values that a request asks for. Of one with an item in the sample, the
+//! container may have one, or a hundred; and of most small groups the sample has none. The *frequencies of frequencies*
+//! tell more: the number of groups with one item in the sample, with two, and so on (the problem of the unseen species):
 //!
 //! 1. A group with more than [`MAX_SMALL_GROUP`] items in the sample has `k / q`, to within 20 %.
 //! 2. The others come from an unknown mixture of sizes on a grid. Its shares are those that make the frequencies most
@@ -13,9 +12,8 @@
 //! 4. Where no value comes twice, each is taken to be unique, as ids are. Beside large groups it stands for anything
 //!    between one group and one for each item, and the geometric mean is taken.
 //!
-//! The mean over items, which requests find, is right to a few percent. The number of groups is not. Its bounds are
-//! those of Charikar, Chaudhuri, Motwani and Narasayya (*Towards estimation error guarantees for distinct values*,
-//! 2000): at least those of the sample, and at most one for each item behind the groups that were seen once.
+//! The mean over items, which requests find, is right to a few percent. The number of groups is not. Its bounds are those
+//! of Charikar and others (*Towards estimation error guarantees for distinct values*, 2000).
 
 use std::borrow::Cow;
 
@@ -45,8 +43,7 @@ pub(crate) struct GroupSize {
 pub(crate) type GroupFrequencies = [f64; MAX_SMALL_GROUP + 1];
 
 impl GroupSizes {
-    /// Returns the sizes behind the groups of a sample. `has_large` is true if there are larger groups, too.
-    /// The container has `scale` times the items of the sample.
+    /// `has_large` is true if there are larger groups, too. The container has `scale` times the items of the sample.
     pub(crate) fn new(frequencies: &GroupFrequencies, has_large: bool, scale: f64) -> Self {
         let mut sizes = Self { scale, behind: Vec::new() };
         let once = frequencies[1];
@@ -103,8 +100,7 @@ fn grid(scale: f64) -> Vec<f64> {
     grid
 }
 
-/// Returns the probability that a sample has any of `items` items, followed by the probabilities that it has
-/// 1, 2 … of them, where it has any.
+/// The probability that a sample has any of `items`, then those of 1, 2 … where it has any.
 fn seen(items: f64, scale: f64) -> Vec<f64> {
     let q = 1.0 / scale;
     let mut probability = (items * (-q).ln_1p()).exp();

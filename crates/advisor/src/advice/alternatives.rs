@@ -1,8 +1,6 @@
-//! A second copy of the items under another key, for a request that does not fit the first.
-//!
-//! A *global secondary index* (kept by the service) and a *projection* (kept by the app from the change feed) cost each
-//! write once more, with the other key. A projection also reads the copy before it writes, to keep a newer version. A
-//! write that changes the other key costs twice, which is not counted.
+//! A second copy of the items under another key, for a request that does not fit the first: a *global secondary index*
+//! (kept by the service) or a *projection* (kept by the app from the change feed). Each write costs once more, with the
+//! other key; a projection also reads the copy before. A write that changes the other key costs twice: not counted.
 
 use cosmos_model::charges::rates;
 use cosmos_model::partitioning::KeyStrategy;
@@ -84,8 +82,7 @@ pub(super) fn alternatives(best: &CandidateReport, copies: &[&CandidateReport]) 
     alternatives
 }
 
-/// Returns the warnings about the distribution of a copy. A copy has other requests, so the warnings about
-/// requests are left out.
+/// Without the warnings about requests: a copy has others.
 fn limits(copy: &CandidateReport) -> Vec<&'static str> {
     use checks::{LARGE_PARTITION, LOW_CARDINALITY, THROUGHPUT_LIMIT};
     let of_items = [checks::HOT_PARTITION, checks::INVALID_KEY, checks::CHANGING_KEY];

@@ -17,7 +17,6 @@ pub(crate) struct ContainerDefinition {
     pub(crate) computed: Vec<ComputedProperty>,
 }
 
-/// A property of the key that the app computes and stores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ComputedProperty {
@@ -26,7 +25,6 @@ pub(crate) struct ComputedProperty {
 }
 
 impl ContainerDefinition {
-    /// Returns the definition of a container with this key and these unique keys, for these requests.
     pub(crate) fn new(
         name: &str,
         strategy: &KeyStrategy,
@@ -70,7 +68,6 @@ impl ContainerDefinition {
     }
 }
 
-/// Returns a container as a resource in Bicep, with parameters for what it is in.
 fn resource(entry: &Value) -> String {
     const TYPE: &str = "Microsoft.DocumentDB/databaseAccounts";
     format!(

@@ -169,9 +169,7 @@ fn compared(best: &RankedCandidate, other: &RankedCandidate, name: &str) -> Stri
     format!("{name}, {strategy}, {costs}{risks}.")
 }
 
-/// Returns the sentence that no candidate serves the requests, or `None` where one does. A key that serves
-/// them keeps each transaction in one logical partition, and most requests and queries name it. In one
-/// physical partition any key does.
+/// Returns a sentence unless a key keeps each transaction together and is named by most requests and queries.
 fn no_key(ranked: &[RankedCandidate], alternatives: &[SecondCopy]) -> Option<String> {
     let best = &ranked.first()?.report;
     if ranked.iter().all(|standing| !standing.works) {

@@ -1,17 +1,14 @@
-//! The queries that reach a container with a key, and the indexes that serve them.
+//! The queries that reach a container with a key, and the indexes that serve them, as in
+//! `docs/adr/0008-an-index-for-each-query.md`. `id` and `_ts` always have an index
+//! (<https://learn.microsoft.com/azure/cosmos-db/index-policy>).
 //!
-//! The rules are those of <https://learn.microsoft.com/azure/cosmos-db/index-policy>. `id` and `_ts` always
-//! have an index. The partition key has none in a container that excludes `/*`: without one, a query in one
-//! logical partition searches the whole physical partition. So, as in this project's
-//! `docs/adr/0008-an-index-for-each-query.md`:
-//!
-//! 1. Each level of the key has an index, but for `/id`.
+//! 1. Each level of the key has an index, but for `/id`: without one, a query in one logical partition searches the whole
+//!    physical partition.
 //! 2. A list filters by the key, sorts by it first, and has a composite index in that order.
 //! 3. A property that is sorted by has an index of its own, too: a query that sorts by it alone is refused
 //!    without it. So has a property of a filter, unless a composite index serves the whole filter.
 //! 4. A read or write that does not name the key finds its item by a query, which counts as the others do.
-//! 5. Nothing else is indexed. Where a query has neither filter nor order, nothing is known of it, and
-//!    everything is.
+//! 5. Nothing else is indexed. Where a query has neither filter nor order, everything is.
 
 use crate::request::{RequestFilter, RequestKind, RequestOperation};
 use cosmos_model::partitioning::{FilterCondition, KeyPart, KeyStrategy, path::PropertyPath};
@@ -35,7 +32,6 @@ struct QueryShape<'a> {
     order: Vec<SortedPath>,
 }
 
-/// Returns the indexes that serve the queries of the requests in a container with this key, which is stored at `paths`.
 pub(super) fn indexes(
     strategy: &KeyStrategy,
     paths: &[PropertyPath],
@@ -116,8 +112,7 @@ impl<'a> QueryShape<'a> {
         Some(Self { request, equal, others, order })
     }
 
-    /// Returns the composite index in the order of the answer. Without an order, returns that of the equal
-    /// properties and one other filter; a single item and a long list of properties need none.
+    /// A single item and a long list of properties need no composite index.
     fn composite(&self) -> Option<Vec<SortedPath>> {
         if self.order.len() > 1 {
             return Some(self.order.clone());

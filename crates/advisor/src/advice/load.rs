@@ -1,7 +1,5 @@
-//! The load of a container with a key: reads and writes apart, and the share of each physical partition.
-//!
-//! A physical partition has an equal part of all hashes, whose bounds nobody knows before. So the ten busiest logical
-//! partitions are placed at random, by a hash. The rest is spread evenly: it is many keys, or none.
+//! The load of a container with a key. Nobody knows the bounds of the hashes of a physical partition before, so the ten
+//! busiest logical partitions are placed at random, by a hash. The rest is spread evenly: it is many keys, or none.
 
 use serde::Serialize;
 
@@ -21,7 +19,6 @@ pub(crate) struct ContainerLoad {
     pub(crate) writes: f64,
     pub(crate) bytes: f64,
     pub(crate) partitions: f64,
-    /// The share of each in the load, the largest first; at most a hundred.
     pub(crate) shares: Vec<f64>,
 }
 

@@ -1,10 +1,7 @@
-//! The ranking of the candidates.
+//! The ranking of the candidates, and its certainty for a sample.
 //!
-//! The certainty of the first key of a sample: two halves of the sample rank the keys, too.
-//!
-//! An item is in a half by a hash of its id; where whole keys were drawn, all items of a key are in the same
-//! half. The sample decides unless a mistake would be dear: in a half, another key costs less by a quarter and
-//! more, which is the error of the estimates.
+//! Two halves of the sample, by a hash of the id or of the whole key, rank the keys, too. The sample decides unless in a
+//! half another key costs less by a quarter and more, which is the error of the estimates.
 
 use cosmos_model::partitioning::{KeyPart, KeyStrategy};
 use serde::Serialize;
@@ -21,17 +18,14 @@ const MISTAKE_FACTOR: f64 = 4.0 / 3.0;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RankedCandidate {
     pub(crate) place: usize,
-    /// True when each transaction is in one logical partition.
     pub(crate) works: bool,
-    /// Request units a day, or of one request of each kind where no frequency is known. `None` without
-    /// requests.
+    /// A day, or of one request of each kind where no frequency is known. `None` without requests.
     pub(crate) request_units: Option<f64>,
     /// The request units of requests and risks; the number of warnings without requests.
     pub(crate) score: f64,
     pub(crate) report: CandidateReport,
 }
 
-/// Returns the candidates in the order of [`crate::advice`], the best first.
 pub(crate) fn rank(reports: Vec<CandidateReport>) -> Vec<RankedCandidate> {
     let mut rest: Vec<_> = reports.into_iter().map(RankedCandidate::new).collect();
     rest.sort_by(|a, b| {
@@ -73,7 +67,6 @@ impl RankedCandidate {
         }
     }
 
-    /// Returns the largest share of one partition where there are no requests, otherwise 0.
     fn share(&self) -> f64 {
         if self.request_units.is_some() { 0.0 } else { self.report.by_bytes.largest }
     }

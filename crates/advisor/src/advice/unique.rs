@@ -1,8 +1,6 @@
-//! Values that must be unique, and the means of a container to keep them unique.
-//!
-//! The service keeps values unique within a logical partition: by a unique key or by the id. Where items with the same
-//! values always have the same partition key, that is enough. Otherwise a value needs a *reservation*: an item of its
-//! own, whose id and partition key are the value.
+//! Values that must be unique. The service keeps them so within a logical partition: by a unique key or by the id. Where
+//! items with the same values may have different keys, a value needs a *reservation*: an item of its own, whose id and
+//! partition key are the value.
 
 use std::{fmt, str::FromStr};
 
@@ -22,17 +20,14 @@ const RESERVATION_BYTES: usize = 256;
 /// Paths of one unique key: a limit of the service.
 const MAX_UNIQUE_KEY_PATHS: usize = 16;
 
-/// Properties whose values together come once in the container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UniqueProperties(pub(crate) Vec<PropertyPath>);
 
-/// The means by which a container with a key keeps values unique.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UniquenessPlan {
     pub(crate) properties: Vec<PropertyPath>,
-    /// The paths of the unique key that keeps them unique. `None` where the id does, or nothing in the
-    /// container can.
+    /// `None` where the id keeps them unique, or nothing in the container can.
     pub(crate) unique_key: Option<Vec<PropertyPath>>,
     pub(crate) sentence: String,
 }

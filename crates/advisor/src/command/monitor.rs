@@ -83,7 +83,6 @@ fn counts_by(key: &KeyStrategy) -> SampleCounts {
     SampleCounts::new(vec![key.clone()], Vec::new(), ValidationOptions::default())
 }
 
-/// Returns the counts of a random sample of the container, and the number of its items.
 #[cfg(feature = "cosmos")]
 fn of_live_container(arguments: &MonitorArguments) -> anyhow::Result<(SampleCounts, Option<u64>)> {
     super::sample::block_on(async {

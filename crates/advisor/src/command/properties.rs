@@ -1,7 +1,5 @@
-//! A check of the properties that requests and keys name against those of the items.
-//!
-//! A misspelt property is in no item: a request by it finds nothing, and a key of it is the same for all
-//! items. Either would give wrong advice without an error.
+//! A check of the properties that requests and keys name: a misspelt one is in no item, so a request by it finds nothing,
+//! and a key of it is the same for all. Either would give wrong advice without an error.
 
 use std::collections::BTreeMap;
 
@@ -22,15 +20,13 @@ pub(crate) struct NamedProperties {
 
 struct NamedProperty {
     by: String,
-    /// True for a name in the user's own input. Measured traffic may name a property that no item has any
-    /// more.
+    /// In the user's own input: measured traffic may name a property that is gone.
     is_written: bool,
     n_items: usize,
 }
 
 impl NamedProperties {
-    /// Collects the properties that the given keys and options name, and those by which the requests find or sort
-    /// items. Items may lack the properties that a request sets.
+    /// Items may lack the properties that a request sets, so these are left out.
     pub(crate) fn new(question: &AdviceQuestion, arguments: &AdviseArguments) -> Self {
         let mut properties = Self::default();
         for request in &question.requests {
@@ -70,8 +66,7 @@ impl NamedProperties {
         }
     }
 
-    /// Refuses a property that no item has, or that only differs in its notation from one that most items
-    /// have. The profile is that of a part of the items.
+    /// Refuses a property that no item has, or of which most items have another notation.
     pub(crate) fn check(&self, profile: &ItemProfile) -> anyhow::Result<()> {
         for (path, named) in self.named.iter().filter(|(_, named)| named.is_written) {
             let NamedProperty { by, n_items, .. } = named;
@@ -95,7 +90,6 @@ impl NamedProperties {
         Ok(())
     }
 
-    /// Returns a sentence about the properties that only some of the items have.
     pub(crate) fn rare(&self) -> Option<String> {
         let is_rare = |named: &NamedProperty| named.n_items * RARE_DIVISOR < self.n_items;
         let rare = self.named.iter().filter(|(_, named)| is_rare(named));

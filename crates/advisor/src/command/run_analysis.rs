@@ -151,8 +151,7 @@ fn whole_keys(
     }
 }
 
-/// Returns two keys for each kind of read: the properties that it compares, and the same with the month of
-/// the time whose range it asks for.
+/// Returns for each read the properties that it compares, and the same with the month of its range.
 fn copies(question: &AdviceQuestion) -> Vec<KeyStrategy> {
     let reads = question.requests.iter().filter(|request| request.operation.is_read());
     let keys = reads.take(MAX_COPIED_READS).flat_map(|request| {

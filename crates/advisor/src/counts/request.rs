@@ -44,7 +44,6 @@ pub(crate) struct FoundItems {
     pub(crate) create: f64,
 }
 
-/// The numbers of items that requests find, each with its weight.
 #[derive(Clone, Debug)]
 pub(crate) struct MatchedItems(Vec<(f64, f64)>);
 

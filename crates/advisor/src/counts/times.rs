@@ -1,10 +1,7 @@
-//! The times of a sample without outliers.
-//!
-//! Much depends on times: `{"last": …}` ends at the newest, and the load of a minute is found between the
-//! oldest and the newest. One date of the year 9999, or one clock that is ahead, must not change it. So
-//! the ends are quantiles: a time is left out if it is among the outermost half percent, and farther
-//! out than three times the step between the outermost two percent. Of fewer than [`MIN_QUANTILE_TIMES`] times, one is
-//! left out that lies farther from the others than all of them from each other.
+//! The times of a sample without outliers: one date of the year 9999, or one clock that is ahead, must not change the
+//! window of `{"last": …}` and the load of a minute. So a time is left out if it is among the outermost half percent, and
+//! farther out than three times the step between the outermost two percent. Of fewer than [`MIN_QUANTILE_TIMES`] times, one
+//! is left out that lies farther from the others than all of them from each other.
 
 const MIN_QUANTILE_TIMES: usize = 100;
 

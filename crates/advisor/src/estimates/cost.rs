@@ -33,8 +33,7 @@ const MAX_KEYED_REQUESTS: f64 = 16.0;
 
 const FEW_DRAWS_DIVISOR: usize = 10;
 
-/// The visits of the drawn requests of a kind: the numbers of requests that visit all partitions, prefixes or
-/// named partitions, and the sums of the keys, prefixes and physical partitions that they name.
+/// The numbers of drawn requests that visit all, prefixes or named partitions, and the sums of what they name.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RequestVisits {
     draws: f64,
@@ -294,8 +293,7 @@ impl CostBasis<'_> {
         })
     }
 
-    /// Returns the number of named partitions with the same period: buckets of an unknown value, and values of
-    /// a list.
+    /// Such as buckets of an unknown value, and values of a list.
     fn partitions_of_a_period(&self) -> f64 {
         let filters = &self.kind.request.filters;
         let of_part = |part: &KeyPart| match (part, filters.get(part.path())) {
@@ -310,8 +308,7 @@ impl CostBasis<'_> {
         self.candidate.strategy.parts().map(of_part).product()
     }
 
-    /// Returns the number of look-ups in the index: of the filter, the order, and a named key that is no
-    /// property of the filter.
+    /// Of the filter, the order, and a named key that is no property of the filter.
     fn seeks(&self, names_key: bool) -> f64 {
         let request = &self.kind.request;
         let filter = request.filters.values().map(|wanted| match wanted {

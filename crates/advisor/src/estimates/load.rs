@@ -1,6 +1,5 @@
-//! The load of each logical partition, and its way to the limits.
-//!
-//! The request units of a kind of request are divided among the partitions by a weight of each:
+//! The load of each logical partition, and its way to the limits. The request units of a kind of request are divided among
+//! the partitions by a weight of each:
 //!
 //! 1. With a period in the key, creates and requests for the newest items go where the recent writes went.
 //! 2. All other requests ask for each item equally often, so the weight of a partition is its items.
@@ -94,7 +93,6 @@ impl<'a> PartitionLoads<'a> {
         rows.map(|row| row.items * charge(row.items)).collect()
     }
 
-    /// Returns true if requests of this kind go to the newest items, and not to several periods.
     fn asks_for_the_newest(&self, kind: &RequestCounts) -> bool {
         let creates = kind.steps.iter().all(|step| step.operation == RequestOperation::Create);
         creates

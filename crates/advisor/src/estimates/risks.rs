@@ -1,8 +1,7 @@
 //! The risks of a key in request units, beside those of its requests: the table of the README. Each is continuous.
 //!
-//! - `hot-partition`: the service divides the throughput evenly among the physical partitions, so the need of the
-//!   busiest is bought for each. It counts in full where the busiest takes [`FAR_REQUEST_UNITS`] a second at the
-//!   peak, and in proportion below: few requests fit into the smallest throughput.
+//! - `hot-partition`: the service divides the throughput evenly among the physical partitions. The need of the busiest
+//!   counts in full where it takes [`FAR_REQUEST_UNITS`] a second at the peak, and in proportion below.
 //! - `changing-key`: the item is deleted and created anew, so the request units count three times.
 
 use crate::{

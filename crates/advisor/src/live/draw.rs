@@ -1,16 +1,16 @@
 //! A random sample of a live container, within a bound of request units.
 //!
-//! The store lists items in its own order: the first ones are those of a few keys. The ends of ids do not depend on
-//! that order: numbers, times and random ids have each character about equally often at their ends. The index has all
-//! ids, so the store loads the items of the sample alone, and each key has the share in it that it has in the container.
+//! The store lists items in its own order: the first ones are those of a few keys. The ends of ids do not depend on that
+//! order, and have each character about equally often. The store loads the items with certain endings alone, and each key
+//! has the share in them that it has in the container.
 //!
 //! 1. A quarter of the request units tries to read the whole container. If that ends, the sample is the container.
-//! 2. Otherwise these items tell the characters in which ids end. The items whose ids end in a few of them are read, and
-//!    in one character less, as long as the rest of the request units pays for so many, or in one more.
-//! 3. Then those of further endings of this length are read, in a few portions. A portion is kept when it was read to
-//!    its end, so that its share of the container is known, or dropped.
-//! 4. A page is requested while twice the dearest page so far is left, and its size is such that it takes an
-//!    eighth of that; the first has one item. So the bound holds unless an item is far larger than all before it.
+//! 2. Otherwise these items tell the characters in which ids end. An ending is made longer or shorter until it finds many
+//!    items that the rest of the request units pays for.
+//! 3. Then those of further endings of this length are read, in a few portions. A portion that does not end is dropped:
+//!    its share of the container is unknown.
+//! 4. A page is requested while twice the dearest page so far is left, and takes an eighth of that; the first has one item.
+//!    So the bound holds unless an item is far larger than all before it.
 
 use std::{collections::BTreeSet, io};
 
@@ -84,8 +84,7 @@ impl DrawnSample {
 }
 
 impl LiveContainer {
-    /// Draws a sample of at most so many request units, and passes the items of each portion to `keep`. The same seed
-    /// draws the same items.
+    /// Passes the items of each portion to `keep`. The same seed draws the same items.
     pub(crate) async fn draw(
         &self,
         request_units: f64,
@@ -172,7 +171,6 @@ impl<K: FnMut(Vec<SampleItem>, &DrawnSample) -> io::Result<()>> DrawRun<'_, K> {
         bail!("the request units are too few for a sample; raise --max-request-units")
     }
 
-    /// Reads a portion of at most so many request units and items.
     async fn portion(
         &mut self,
         query: &Query,

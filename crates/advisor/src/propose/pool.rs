@@ -57,8 +57,7 @@ pub(super) fn pool(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<KeyStr
     pool.filter(|key: &KeyStrategy| seen.insert(key.clone())).take(MAX_POOL_STRATEGIES).collect()
 }
 
-/// Returns the properties that are times: first those with a range or an order in requests, then those with
-/// the most days.
+/// First those with a range or an order in requests, then those with the most days.
 fn times(profile: &ItemProfile, wishes: &RequestedPaths) -> Vec<PropertyPath> {
     let is_time = |times: usize| as_share(times, profile.items) >= MIN_USUAL_SHARE;
     let times = profile.paths.iter();

@@ -14,7 +14,6 @@ const MAX_PROFILE_DEPTH: usize = 3;
 /// The numbers that are times, in seconds since 1970: the years 2000 to 2099.
 const TIME_SECONDS: std::ops::Range<f64> = 946_684_800.0..4_102_444_800.0;
 
-/// The properties of the service itself, which cannot be a key.
 const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"];
 
 #[derive(Debug, Default)]

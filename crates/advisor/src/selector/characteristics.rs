@@ -17,7 +17,6 @@ pub(crate) struct DataCharacteristics {
     pub(super) paths: KeyPaths,
 }
 
-/// The volume of the data, at the end of the time for which the key is to last.
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct DataVolume {
@@ -101,8 +100,7 @@ impl DataCharacteristics {
         Ok(read)
     }
 
-    /// Returns true where the writes of the busiest time would take half of the request units of one logical
-    /// partition, or where the file says so.
+    /// Half of the request units of one logical partition at the busiest time, or as the file says.
     pub(super) fn writes_heavily(&self) -> bool {
         let takes = |writes: f64| writes * WRITE_REQUEST_UNITS >= PARTITION_REQUEST_UNITS / 2.0;
         self.load.high_write_volume.or(self.load.writes_per_second.map(takes)) == Some(true)

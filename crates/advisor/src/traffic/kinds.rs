@@ -14,8 +14,7 @@ use crate::request::{
     TransactionStep,
 };
 
-/// The names of operations in the tables, with the kinds of their requests. The change feed and scripts are no
-/// requests of an app.
+/// Without the change feed and scripts, which are no requests of an app.
 const OPERATIONS: [(&str, RequestOperation, &str); 11] = [
     ("read", Read, "reads of an item"),
     ("head", Read, "reads of an item"),
@@ -81,7 +80,7 @@ fn queries(tables: &TrafficTables, per_day: f64, key: &Filters) -> Vec<RequestKi
     kinds.into_iter().filter(|kind| kind.per_day() > Some(0.0)).collect()
 }
 
-/// Returns the queries by their texts. `queries` is their number, where it is known.
+/// `queries` is their number, where it is known.
 fn by_text(tables: &TrafficTables, queries: f64, days: f64) -> Vec<RequestKind> {
     let all: f64 = tables.texts.values().sum();
     let factor = if queries > 0.0 { queries / all } else { 1.0 } / days;

@@ -146,8 +146,7 @@ impl TrafficTables {
         (all > 0.0).then(|| (all - several) / all)
     }
 
-    /// Returns the number of queries, and of those that go to several partitions: by the physical partitions in the
-    /// table of queries, or by the handler's lines.
+    /// All, and those in several physical partitions: by the table of queries, or by the handler's lines.
     pub(super) fn crossing_queries(&self) -> (f64, f64) {
         if self.ranges.0.is_empty() {
             (self.handler.queries, self.handler.crossing)
@@ -173,7 +172,6 @@ impl QueryPlaces {
     }
 }
 
-/// Returns the entry of a key, or `None` when there is no room for a new one.
 fn bounded<'a, T: Default>(map: &'a mut HashMap<String, T>, key: &str) -> Option<&'a mut T> {
     let has_room = map.len() < MAX_COUNTED_ROWS || map.contains_key(key);
     has_room.then(|| map.entry(key.to_owned()).or_default())

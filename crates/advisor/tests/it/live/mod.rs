@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use azure_data_cosmos::{ContainerClient, PartitionKey, models::PartitionKeyValue};
+use azure_data_cosmos::ContainerClient;
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -93,15 +93,7 @@ impl ContainerWorld {
 }
 
 async fn put(container: &ContainerClient, item: Value) {
-    let key = PartitionKey::from(match item.get("customerId") {
-        Some(Value::String(text)) => PartitionKeyValue::from(text.clone()),
-        Some(Value::Null) => PartitionKeyValue::NULL,
-        Some(Value::Number(number)) => {
-            PartitionKeyValue::try_from(number.as_f64().unwrap()).unwrap()
-        }
-        _ => PartitionKeyValue::UNDEFINED,
-    });
-    let id = item["id"].as_str().unwrap().to_owned();
+    let [key, id] = ["customerId", "id"].map(|name| item[name].as_str().unwrap().to_owned());
     container.create_item(key, &id, &item, None).await.unwrap();
 }
 
