@@ -119,7 +119,7 @@ fn a_batch_is_one_line_with_its_lag_and_its_dead_letters(
             "reason": "not an item of `posts`: its `type` is none of this container"}),
     );
     says(refused, &json!({"level": "INFO", "function": "UsernamesInPosts", "invocation.id": ID}));
-    assert!(refused["paused_ms"].is_u64(), "{refused}");
+    assert!(!refused["paused_ms"].is_null(), "{refused}");
     assert!(batch["lag_ms"].as_u64().unwrap() < 60_000, "{batch}");
 }
 
