@@ -97,12 +97,3 @@ async fn recent_costs_name_a_command_and_the_batches_that_carry_its_write_on() {
     assert!(feed["batch"]["lsn"].is_u64(), "{feed}");
     hosted.host.stop().await;
 }
-
-#[tokio::test]
-async fn costs_are_not_recorded_where_the_setting_is_off() {
-    let hosted = Hosted::with(&[("Costs__Recent", "false")]).await;
-    hosted.get("/api/feed").await.expect(200);
-    let costs: Value = hosted.get("/api/costs").await.expect(200).json();
-    assert_eq!((&costs["isRecording"], &costs["items"]), (&json!(false), &json!([])));
-    hosted.host.stop().await;
-}

@@ -9,14 +9,10 @@ use std::{
 };
 
 use cargo_tributary::package::{AppLayout, ZipCompression, pack, stage, unpack};
-use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use tributary_local::host::HostOptions;
 
-use crate::{
-    handler::HANDLER,
-    hosted::{Hosted, folder, root},
-};
+use crate::{handler::HANDLER, hosted::Hosted};
 
 /// The package as it is unpacked where it is deployed, removed at the end.
 struct Unpacked(PathBuf);
@@ -52,16 +48,12 @@ impl Drop for Unpacked {
     }
 }
 
-/// The options of a host that delivers changes and starts handlers again soon.
-fn hasty(folder: PathBuf) -> HostOptions {
-    let poll_delay = Some(Duration::from_millis(20));
-    HostOptions { poll_delay, retry_scale: 0.02, ..HostOptions::new(folder) }
-}
-
 #[tokio::test]
 async fn the_package_serves_the_blog_and_keeps_its_copies() {
     let unpacked = Unpacked::new();
-    let hosted = Hosted::of(&unpacked.app(), &[], hasty(unpacked.app())).await;
+    let poll_delay = Some(Duration::from_millis(20));
+    let options = HostOptions { poll_delay, ..HostOptions::new(unpacked.app()) };
+    let hosted = Hosted::of(&unpacked.app(), &[], options).await;
     hosted.put("/api/users/ann", &json!({"username": "Ann"})).await.expect(201);
     let post = json!({"userId": "ann", "title": "T", "content": "C"});
     let created = hosted.put("/api/posts/p", &post).await.expect(201).json();
@@ -80,56 +72,6 @@ async fn the_package_serves_the_blog_and_keeps_its_copies() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
-    hosted.host.stop().await;
-}
-
-/// A pause, writes with a crash of the handler and a replacement among them, and a resume.
-#[tokio::test]
-async fn a_paused_projection_is_no_crash_for_the_host_and_loses_nothing() {
-    let settings = [("Projections__StateSeconds", "0")];
-    let hosted = Hosted::of(root(), &settings, hasty(folder())).await;
-    let Hosted { host, console, .. } = &hosted;
-    // A caller repeats a request that the host could not pass on to a crashed handler.
-    let put = async |path: String, body: Value| {
-        while !hosted.put(&path, &body).await.status.is_success() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let control = async |verb: &str| {
-        let path = format!("/api/projections/PostCopiesInUsers/{verb}");
-        hosted.call("POST", &path, &[], json!({})).await.expect(200);
-    };
-    let titles = async || -> Vec<Value> {
-        let page = hosted.get("/api/users/ann/posts?limit=100").await.json();
-        page["items"].as_array().unwrap().iter().map(|post| post["title"].clone()).collect()
-    };
-    put("/api/users/ann".into(), json!({"username": "Ann"})).await;
-    control("pause").await;
-    for round in 0..3 {
-        let title = format!("Version {round}");
-        let edits = (0..30).map(|post| {
-            put(
-                format!("/api/posts/p{post}"),
-                json!({"userId": "ann", "title": title, "content": "C"}),
-            )
-        });
-        stream::iter(edits).buffer_unordered(8).collect::<Vec<_>>().await;
-        if round == 1 {
-            assert!(host.crash_after(Duration::ZERO).await);
-        } else if round == 2 {
-            host.replace_handlers().await.unwrap();
-        }
-    }
-    assert_eq!(titles().await, [""; 0]);
-    control("resume").await;
-    let deadline = Instant::now() + Duration::from_mins(1);
-    while titles().await != ["Version 2"; 30] {
-        assert!(Instant::now() < deadline, "{}", console.lines().join("\n"));
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    assert_eq!(hosted.get("/api/dead-letters").await.json()["items"], json!([]));
-    let crashes = console.lines().into_iter().filter(|line| line.contains("starting it again"));
-    assert_eq!(crashes.count(), 1, "the one that this test made");
     hosted.host.stop().await;
 }
 

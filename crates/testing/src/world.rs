@@ -423,7 +423,7 @@ impl<A: AppUnderTest> World<A> {
     }
 
     /// Returns true unless the container had only reads since a number of requests.
-    fn may_be_written(&self, container: &str, n_before: usize) -> bool {
+    pub(crate) fn may_be_written(&self, container: &str, n_before: usize) -> bool {
         let requests = self.endpoint.requests_since(n_before);
         let is_kept = requests.len() == self.endpoint.request_count() - n_before;
         !is_kept || requests.iter().any(|it| it.container == container && it.kind.writes())

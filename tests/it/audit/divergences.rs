@@ -9,7 +9,11 @@ use super::{
     LONG_AGO, Place, a_comment, audit_within, change, findings, in_short, remove, reserve,
     reserve_in_a_ring, small_blog, stray_like,
 };
-use tributary_functions::{app::AppOptions, audit::AuditOptions};
+use tributary::blog::{self, Blog};
+use tributary_functions::{
+    app::AppOptions,
+    audit::{AuditOptions, Finding, Listener},
+};
 use tributary_local::cosmos::{Fault, RequestKind};
 
 use crate::{blog::user, world::World};
@@ -289,4 +293,27 @@ async fn the_timer_succeeds_with_findings_and_repairs_only_if_set() {
     assert_eq!(findings(&world).await, [""; 0]);
     world.endpoint.inject(Fault::Refused(503), RequestKind::Query, "posts", 1_000);
     tick(&world, false).await.unwrap_err();
+}
+
+/// The number of findings in each report.
+struct Reports(Vec<usize>);
+
+impl Listener for Reports {
+    fn findings(&mut self, findings: &[Finding]) {
+        self.0.push(findings.len());
+    }
+}
+
+#[tokio::test]
+async fn the_waiting_suspects_are_bounded_with_any_number_of_divergences() {
+    let world = World::new().await;
+    for n in 0..1_050 {
+        let broken = json!({"id": n.to_string(), "postId": "p", "type": "nonsense"});
+        world.write_item("posts", &broken).await;
+    }
+    let mut reports = Reports(Vec::new());
+    let blog = Blog::new(&World::cosmos(&world.endpoint).await);
+    let options = AuditOptions { settle: Duration::ZERO, repair: false };
+    blog::audit::audit(&blog).run(options, &mut reports).await.unwrap();
+    assert_eq!(reports.0, [1_000, 50]);
 }

@@ -1,7 +1,6 @@
 //! The audit: it finds each divergence, reports nothing else, and repairs it.
 
 mod divergences;
-mod live;
 mod process;
 mod races;
 

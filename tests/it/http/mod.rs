@@ -4,7 +4,6 @@
 mod admission;
 mod budgets;
 mod caching;
-mod faults;
 mod lists;
 mod refusals;
 mod repeats;

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use insta::{Settings, internals::SettingsBindDropGuard};
 use serde_json::{Value, json};
 use tributary_local::cosmos::{Fault, RequestKind};
 
@@ -58,52 +57,28 @@ async fn lines() -> (World, [Value; 7]) {
     (world, lines)
 }
 
-/// Holds the redactions of the values that differ from run to run.
-fn measured() -> SettingsBindDropGuard {
-    let mut settings = Settings::clone_current();
-    for field in [
-        "timestamp",
-        "duration_ms",
-        "lag_ms",
-        "paused_ms",
-        "request_charge_ru",
-        "store.duration_ms",
-    ] {
-        settings.add_redaction(&format!("[\"{field}\"]"), format!("[{field}]"));
+/// Checks fields of a line.
+fn says(line: &Value, fields: &Value) {
+    for (name, value) in fields.as_object().unwrap() {
+        assert_eq!(line[name], *value, "{name} of {line}");
     }
-    settings.bind_to_scope()
 }
 
 #[tokio::test]
 async fn each_line_has_the_fields_that_the_queries_name() {
     let (_world, lines) = lines().await;
-    let _measured = measured();
     a_request_is_one_line_with_its_route_and_its_cost(&lines[0]);
     a_batch_is_one_line_with_its_lag_and_its_dead_letters(&lines);
     the_queries_name_only_fields_of(&lines);
 }
 
 fn a_request_is_one_line_with_its_route_and_its_cost(line: &Value) {
-    insta::assert_json_snapshot!(line, @r#"
-    {
-      "duration_ms": "[duration_ms]",
-      "function": "GetPost",
-      "invocation.id": "6f1f0f3a-0000-4000-8000-000000000001",
-      "level": "INFO",
-      "message": "Answered a request",
-      "method": "GET",
-      "parent_id": "b7ad6b7169203331",
-      "request_charge_ru": "[request_charge_ru]",
-      "route": "/api/posts/{postId}",
-      "status": 200,
-      "store.duration_ms": "[store.duration_ms]",
-      "store.requests": 4,
-      "store.throttled": 3,
-      "target": "tributary_functions::http::answered",
-      "timestamp": "[timestamp]",
-      "trace_id": "0af7651916cd43dd8448eb211c80319c"
-    }
-    "#);
+    says(
+        line,
+        &json!({"level": "INFO", "function": "GetPost", "invocation.id": ID, "method": "GET",
+            "route": "/api/posts/{postId}", "status": 200, "store.requests": 4, "store.throttled": 3,
+            "trace_id": "0af7651916cd43dd8448eb211c80319c", "parent_id": "b7ad6b7169203331"}),
+    );
     assert!(line["request_charge_ru"].as_f64().unwrap() > 0.0, "{line}");
     let [store, whole] = ["store.duration_ms", "duration_ms"].map(|name| line[name].as_f64());
     assert!(0.0 < store.unwrap() && store <= whole, "{line}");
@@ -131,52 +106,20 @@ async fn a_container_that_is_missing_at_the_start_is_named() {
 fn a_batch_is_one_line_with_its_lag_and_its_dead_letters(
     [_, batch, letter, .., refused]: &[Value; 7],
 ) {
-    insta::assert_json_snapshot!(batch, @r#"
-    {
-      "applied": 1,
-      "dead_letters": 1,
-      "delivered": 2,
-      "duration_ms": "[duration_ms]",
-      "failed": 0,
-      "function": "HomeFeed",
-      "invocation.id": "6f1f0f3a-0000-4000-8000-000000000001",
-      "lag_ms": "[lag_ms]",
-      "level": "INFO",
-      "message": "Applied a batch of changes",
-      "older": 0,
-      "request_charge_ru": "[request_charge_ru]",
-      "store.requests": 4,
-      "store.throttled": 0,
-      "target": "tributary_functions::projection::batch",
-      "timestamp": "[timestamp]",
-      "unchanged": 0
-    }
-    "#);
-    insta::assert_json_snapshot!(letter, @r#"
-    {
-      "container": "posts",
-      "dead_letter.id": "HomeFeed.907a5e2f-d2e9-5145-88d5-2b7990114e5a",
-      "document.id": "bad",
-      "function": "HomeFeed",
-      "invocation.id": "6f1f0f3a-0000-4000-8000-000000000001",
-      "level": "WARN",
-      "message": "Stored a change as a dead letter",
-      "reason": "not an item of `posts`: its `type` is none of this container",
-      "target": "tributary_functions::projection::dead_letter",
-      "timestamp": "[timestamp]"
-    }
-    "#);
-    insta::assert_json_snapshot!(refused, @r#"
-    {
-      "function": "UsernamesInPosts",
-      "invocation.id": "6f1f0f3a-0000-4000-8000-000000000001",
-      "level": "INFO",
-      "message": "Refused a batch of changes: the projection is paused",
-      "paused_ms": "[paused_ms]",
-      "target": "tributary_functions::projection::control::gate",
-      "timestamp": "[timestamp]"
-    }
-    "#);
+    says(
+        batch,
+        &json!({"level": "INFO", "function": "HomeFeed", "invocation.id": ID, "delivered": 2,
+            "applied": 1, "dead_letters": 1, "failed": 0, "older": 0, "unchanged": 0,
+            "store.requests": 4, "store.throttled": 0}),
+    );
+    says(
+        letter,
+        &json!({"level": "WARN", "function": "HomeFeed", "invocation.id": ID, "container": "posts",
+            "dead_letter.id": "HomeFeed.907a5e2f-d2e9-5145-88d5-2b7990114e5a", "document.id": "bad",
+            "reason": "not an item of `posts`: its `type` is none of this container"}),
+    );
+    says(refused, &json!({"level": "INFO", "function": "UsernamesInPosts", "invocation.id": ID}));
+    assert!(!refused["paused_ms"].is_null(), "{refused}");
     assert!(batch["lag_ms"].as_u64().unwrap() < 60_000, "{batch}");
 }
 

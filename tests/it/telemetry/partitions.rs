@@ -63,12 +63,6 @@ async fn the_hottest_partition_is_named_by_the_hash_of_its_key() {
 }
 
 #[tokio::test]
-async fn keys_are_logged_if_the_setting_allows_it() {
-    let lines = lines(&[("Log__PartitionKeys", "plain")]).await;
-    assert_eq!(of(&lines, "posts")["partitions.hottest"], "p1");
-}
-
-#[tokio::test]
 async fn no_partition_is_measured_if_the_setting_forbids_it() {
     assert_eq!(lines(&[("Log__PartitionKeys", "off")]).await, Vec::<Value>::new());
 }

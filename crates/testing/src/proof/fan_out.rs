@@ -94,6 +94,7 @@ pub fn fan_out<T: Targets>(
             written: RefCell::default(),
             targets: BTreeMap::new(),
             history: [Vec::new(), Vec::new()],
+            observed: 0,
         };
         for step in steps {
             Box::pin(proof.apply(step)).await?;
@@ -193,6 +194,8 @@ struct FanOutProof<T: Targets> {
     targets: BTreeMap<u8, Target>,
     /// For each change feed, the states that it has shown.
     history: [Vec<Value>; 2],
+    /// The number of requests before the last look at both containers.
+    observed: usize,
 }
 
 impl<T: Targets> FanOutProof<T> {
@@ -349,13 +352,22 @@ impl<T: Targets> FanOutProof<T> {
 
     /// Records the states that the change feeds show.
     async fn observe(&mut self) -> Result<(), String> {
+        let n_before = self.observed;
+        self.observed = self.world.endpoint.request_count();
         for feed in FEEDS {
-            let mut new = self.world.items(Self::CONTAINERS[feed]).await;
-            new.retain(|item| !self.history[feed].contains(item));
-            self.history[feed].append(&mut new);
+            let container = Self::CONTAINERS[feed];
+            if !self.world.may_be_written(container, n_before) {
+                continue;
+            }
+            let stored = self.world.items(container).await;
+            if container == T::CONTAINER {
+                self.note_versions(&stored)?;
+            }
+            let known = &mut self.history[feed];
+            let new: Vec<_> = stored.into_iter().filter(|item| !known.contains(item)).collect();
+            known.extend(new);
         }
-        let targets = self.world.items(T::CONTAINER).await;
-        self.note_versions(&targets)
+        Ok(())
     }
 
     /// Records the versions of the targets, and compares them with the earlier ones.

@@ -7,7 +7,7 @@ use futures::{
 };
 use serde_json::json;
 use tributary_functions::cosmos::metered;
-use tributary_local::cosmos::RequestKind::{self, Batch, Query, Read};
+use tributary_local::cosmos::RequestKind::Batch;
 
 use super::given;
 use tributary_testing::interleavings::held;
@@ -32,33 +32,13 @@ async fn crowd_amid(
     join(first, others).await
 }
 
-async fn crowd(
-    world: &World,
-    first: Command<'_>,
-    others: Vec<Command<'_>>,
-) -> (Answer, Vec<Answer>) {
-    crowd_amid(world, first, others, async {}).await
-}
-
 fn like<'a>(world: &'a World, user: &'a str) -> Command<'a> {
     given::like(world, "p1", user).boxed_local()
-}
-
-fn unlike<'a>(world: &'a World, user: &'a str) -> Command<'a> {
-    async move { world.delete(&format!("/api/posts/p1/likes/{user}")).await }.boxed_local()
-}
-
-fn comment<'a>(world: &'a World, user: &'a str) -> Command<'a> {
-    given::comment(world, "p1", user, "Well.").boxed_local()
 }
 
 fn edit<'a>(world: &'a World, title: &'a str) -> Command<'a> {
     let body = json!({"userId": "ann", "title": title, "content": "C"});
     async move { world.put("/api/posts/p1", body).await }.boxed_local()
-}
-
-fn delete<'a>(world: &'a World, path: &'a str) -> Command<'a> {
-    world.delete(path).boxed_local()
 }
 
 /// The world of `given::blog` with users u0 to u(n-1), which the app has just seen.
@@ -75,12 +55,6 @@ fn statuses(answers: &[Answer]) -> Vec<u16> {
     answers.iter().map(|answer| answer.status.as_u16()).collect()
 }
 
-fn kinds(world: &World, requests_before: usize) -> Vec<RequestKind> {
-    let requests = world.endpoint.requests_since(requests_before).into_iter();
-    let requests = requests.filter(|request| request.container != "projections");
-    requests.map(|request| request.kind).collect()
-}
-
 fn charge(answer: &Answer) -> f64 {
     answer.header("x-ms-request-charge").parse().unwrap()
 }
@@ -89,7 +63,7 @@ fn charge(answer: &Answer) -> f64 {
 async fn the_charge_of_a_crowd_is_shared_to_the_hundredth() {
     let (world, users) = world_with_users(8).await;
     let others = users[1..].iter().map(|user| like(&world, user)).collect();
-    let work = crowd(&world, like(&world, &users[0]), others);
+    let work = crowd_amid(&world, like(&world, &users[0]), others, async {});
     let ((first, others), whole) = metered(work).await;
     assert_eq!(whole.requests(), 3);
     let charges: Vec<_> = others.iter().map(charge).collect();
@@ -102,44 +76,6 @@ async fn the_charge_of_a_crowd_is_shared_to_the_hundredth() {
     let sum: f64 = charges.iter().sum();
     assert!((alone + sum - whole.request_units()).abs() < 1e-9, "{charges:?}, alone {alone}");
     assert!(most < alone && sum > alone, "{charges:?}, alone {alone}");
-}
-
-#[tokio::test]
-async fn a_refused_command_of_a_crowd_does_not_fail_the_others() {
-    let (world, users) = world_with_users(4).await;
-    given::like(&world, "p1", "bob").await.expect(201);
-    given::like(&world, "p1", "ann").await.expect(201);
-    let keyed = given::comment_once(&world, "k", "p1", "bob", "Once").await.expect(201);
-    let old = given::comment(&world, "p1", "bob", "Old").await.expect(201);
-    let path = "/api/posts/p1/likes/ann";
-    let others: Vec<(u16, Command<'_>)> = vec![
-        (200, like(&world, "bob")),
-        (409, given::comment_once(&world, "k", "p1", "bob", "Other").boxed_local()),
-        (201, like(&world, "u1")),
-        (404, unlike(&world, "u2")),
-        (404, delete(&world, "/api/posts/p1/comments/none")),
-        (412, world.call("PUT", path, &[("if-none-match", "*")], None).boxed_local()),
-        (201, comment(&world, "u3")),
-        (204, delete(&world, old.header("location"))),
-    ];
-    let (expected, others): (Vec<u16>, Vec<_>) = others.into_iter().unzip();
-    let requests_before = world.endpoint.request_count();
-    let (first, answers) = crowd(&world, like(&world, &users[0]), others).await;
-    first.expect(201);
-    assert_eq!(statuses(&answers), expected);
-    // Those that are refused are then decided upon the latest state, each by itself.
-    let kinds = kinds(&world, requests_before);
-    assert_eq!(kinds[..6], [Read, Batch, Batch, Read, Query, Batch]);
-    assert!(kinds.len() <= 6 + 4 * 3, "{kinds:?}");
-    assert_eq!(given::counts(&world, "p1").await, [(2, 4), (2, 4)]);
-
-    // A comment that is sent again with its key is the stored one, also among others.
-    let again = given::comment_once(&world, "k", "p1", "bob", "Once").boxed_local();
-    let (_, answers) =
-        crowd(&world, comment(&world, "ann"), vec![again, unlike(&world, "ann")]).await;
-    assert_eq!(statuses(&answers), [201, 204]);
-    assert_eq!(answers[0].json()["id"], keyed.json()["id"]);
-    assert_eq!(given::counts(&world, "p1").await, [(3, 3), (3, 3)]);
 }
 
 #[tokio::test]

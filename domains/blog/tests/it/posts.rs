@@ -34,17 +34,6 @@ async fn a_new_post_is_found_at_its_location_with_the_fields_of_the_server() {
 }
 
 #[tokio::test]
-async fn an_unknown_author_is_not_found() {
-    let world = given::blog().await;
-    let body = json!({"userId": "nobody", "title": "T", "content": "C"});
-    let answer = world.post("/api/posts", body).await;
-    problem(&answer, 404);
-    charged(&answer);
-    problem(&given::post(&world, "p2", "nobody").await, 404);
-    problem(&world.get("/api/posts/p2").await, 404);
-}
-
-#[tokio::test]
 async fn the_first_put_creates_and_the_next_edits_the_text_alone() {
     let world = given::blog().await;
     let answer = given::post(&world, "p2", "ann").await;
@@ -194,19 +183,6 @@ async fn the_largest_post_can_still_be_edited_and_liked() {
     given::like(&world, "p1", "bob").await.expect(201);
     given::comment(&world, "p1", "bob", &"😀".repeat(10_000)).await.expect(201);
     assert_eq!(given::counts(&world, "p1").await, [(1, 1), (1, 1)]);
-}
-
-#[tokio::test]
-async fn a_user_without_posts_has_an_empty_list_and_an_unknown_user_none() {
-    let world = given::blog().await;
-    let answer = world.get("/api/users/bob/posts").await.expect(200);
-    assert_eq!(answer.text, r#"{"items":[],"nextCursor":null}"#);
-    charged(&answer);
-    for id in ["nobody", "username", "p1"] {
-        let answer = world.get(&format!("/api/users/{id}/posts")).await;
-        problem(&answer, 404);
-        charged(&answer);
-    }
 }
 
 #[tokio::test]

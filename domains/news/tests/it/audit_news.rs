@@ -43,30 +43,6 @@ async fn one(days: f64) -> (Newsroom, Value) {
 }
 
 #[tokio::test]
-async fn news_at_rest_have_no_finding() {
-    let room = Newsroom::new().await;
-    for (provider, url, days) in
-        [("reuters", "new", 1.0), ("gazette", "mid", 20.0), ("gazette", "late", 100.0)]
-    {
-        room.post(provider, url, days).await.expect(201);
-    }
-    room.post("reuters", "new", 3.0).await.expect(200);
-    room.post("gazette", "late", 15.0).await.expect(200);
-    assert_eq!(found(&room).await, [""; 0]);
-    for days in [16, 1, 720, 20, 2] {
-        room.days_pass(days).await;
-        room.migrate().await;
-        assert_eq!(found(&room).await, [""; 0]);
-        room.archive().await;
-        assert_eq!(found(&room).await, [""; 0]);
-    }
-    room.post("reuters", "new", 400.0).await.expect(200);
-    room.post("gazette", "mid", 2.0).await.expect(200);
-    assert_eq!(found(&room).await, [""; 0]);
-    room.world.tick("AuditNews").await.unwrap();
-}
-
-#[tokio::test]
 async fn an_item_with_a_missing_or_wrong_location_is_found_by_a_post_after_its_repair() {
     let (room, item) = one(3.0).await;
     let location = room.stored("feeds_locations", &item["id"]).await;

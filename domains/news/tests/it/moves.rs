@@ -1,10 +1,7 @@
 //! Moves of items.
 
 use serde_json::{Value, json};
-use tributary_local::cosmos::{
-    Fault,
-    RequestKind::{Create, Replace},
-};
+use tributary_local::cosmos::RequestKind::{Create, Replace};
 use tributary_testing::interleavings::{amid, held};
 
 use super::given::{HYBRID, Newsroom};
@@ -78,35 +75,11 @@ async fn the_items_between_two_ages_are_migrated_after_the_age_is_lowered() {
     assert_eq!(later.urls("days=30").await, ["a"]);
 }
 
-const FULL: Fault = Fault::RefusedWith(403, 1014);
-/// More faults than any story meets.
-const ENDLESS: usize = 10_000;
-
-pub(crate) async fn retitle(room: &Newsroom, item: &Value, title: &str) -> u16 {
+async fn retitle(room: &Newsroom, item: &Value, title: &str) -> u16 {
     let url = item["sourceUrl"].as_str().unwrap().rsplit('/').next().unwrap();
     let mut body = room.item(item["feedProviderId"].as_str().unwrap(), url, 0.0);
     (body["publishedDate"], body["title"]) = (item["publishedDate"].clone(), json!(title));
     room.world.post("/api/news/items", body).await.status.as_u16()
-}
-
-/// The item is where it was, once, and can be edited.
-async fn has_stayed(room: &Newsroom, item: &Value) {
-    assert_eq!(room.read(item).await.expect(200).json()["publishedDate"], item["publishedDate"]);
-    assert_eq!(retitle(room, item, "Corrected").await, 200);
-    assert_eq!(room.read(item).await.expect(200).json()["title"], "Corrected");
-    assert_eq!(room.urls("days=90").await, ["a"]);
-    assert_eq!(room.migrate().await["failed"], 0);
-}
-
-#[tokio::test]
-async fn a_move_to_a_full_partition_is_refused_and_leaves_the_item_as_it_was() {
-    for kind in [Create, Replace] {
-        let room = Newsroom::new().await;
-        let item = room.post("reuters", "a", 1.0).await.expect(201).json();
-        room.world.endpoint.inject(FULL, kind, "feeds_historical", ENDLESS);
-        room.post("reuters", "a", 60.0).await.expect(507);
-        has_stayed(&room, &item).await;
-    }
 }
 
 #[tokio::test]
@@ -168,22 +141,6 @@ async fn an_archived_item_is_not_listed_in_a_former_state() {
     // The copy in the warm container expires within a day.
     assert_eq!(room.items(&window, 3).await, [json!(null); 0]);
     assert_eq!(room.read(&item).await.expect(200).json()["title"], "Corrected");
-}
-
-#[tokio::test]
-async fn a_move_that_was_cut_off_shows_the_item_once_and_the_migration_ends_it() {
-    let room = Newsroom::new().await;
-    room.post("reuters", "a", 1.0).await.expect(201);
-    // The item stands in its new place by then.
-    let moving = held((&room.world, Replace, "feeds_locations"), room.post("reuters", "a", 60.0));
-    drop(moving.await);
-    assert_eq!(room.urls("days=90").await, ["a"]);
-    assert_eq!(room.urls("days=7").await, [""; 0]);
-    room.migrate().await;
-    assert_eq!((room.live().await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
-    // A post finds it in its new place.
-    room.post("reuters", "a", 2.0).await.expect(200);
-    assert_eq!((room.live().await, room.urls("days=90").await), (1, vec!["a".to_owned()]));
 }
 
 #[tokio::test]

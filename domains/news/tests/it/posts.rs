@@ -4,16 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tributary_functions::cosmos::Limits;
-use tributary_local::cosmos::{
-    Fault,
-    RequestKind::{Batch, Create, Replace},
-};
+use tributary_local::cosmos::RequestKind::{Batch, Replace};
 use tributary_testing::interleavings::held;
 
-use super::{
-    given::{HYBRID, MONTHLY, Newsroom},
-    moves::retitle,
-};
+use super::given::{HYBRID, MONTHLY, Newsroom};
 use crate::world::World;
 
 #[tokio::test]
@@ -42,19 +36,6 @@ async fn a_new_item_is_created_in_the_partition_of_its_provider_and_time() {
     let monthly = Newsroom::with(World::new().await, MONTHLY).await;
     let item = monthly.world.post("/api/news/items", body).await.expect(201).json();
     assert_eq!(item["partitionKey"], "2026-11");
-}
-
-#[tokio::test]
-async fn an_item_posted_again_keeps_its_id_and_is_updated() {
-    let room = Newsroom::new().await;
-    let first = room.post("reuters", "a", 1.0).await.expect(201).json();
-    let mut body = room.item("reuters", "a", 1.0);
-    body["publishedDate"] = first["publishedDate"].clone();
-    body["title"] = json!("A correction");
-    let second = room.world.post("/api/news/items", body).await.expect(200).json();
-    assert_eq!((&second["id"], &second["title"]), (&first["id"], &json!("A correction")));
-    assert_eq!(room.read(&first).await.expect(200).json(), second);
-    assert_eq!(room.urls("days=7").await, ["a"]);
 }
 
 #[tokio::test]
@@ -158,24 +139,6 @@ async fn a_batch_has_at_most_four_mebibytes() {
 }
 
 #[tokio::test]
-async fn a_batch_that_reaches_its_limit_has_a_status_for_each_item() {
-    let room = Newsroom::new().await;
-    room.post("reuters", "known", 1.0).await.expect(201);
-    let limits = Limits { store_requests: 30, ..Limits::REQUEST };
-    let hasty = room.world.with_limits(limits).await;
-    let items: Vec<Value> = (0..200).map(|n| room.item("reuters", &n.to_string(), 1.0)).collect();
-    let answer = hasty.post("/api/news/items/batch", json!({"items": items})).await.expect(200);
-    let body = answer.json();
-    let statuses = statuses(&body);
-    assert_eq!(statuses.len(), 200);
-    assert!(statuses.iter().all(|status| [201, 503].contains(&status.as_u64().unwrap())));
-    assert!(body["failed"].as_u64().unwrap() > 100, "{body}");
-    // A refused item is stored when it is posted again.
-    assert_eq!(room.batch(&items).await["failed"], 0);
-    assert_eq!(room.urls_by("days=7", 100).await.len(), 201);
-}
-
-#[tokio::test]
 async fn a_batch_ends_by_its_deadline_though_the_store_does_not_answer() {
     let room = Newsroom::new().await;
     let items: Vec<Value> = (0..3).map(|n| room.item("reuters", &n.to_string(), 1.0)).collect();
@@ -218,19 +181,6 @@ async fn a_post_behind_a_stale_replica_finds_the_item_where_it_is() {
         let item = item.expect(200).json();
         assert_eq!(room.read(&item).await.expect(200).json(), item);
     }
-}
-
-#[tokio::test]
-async fn a_post_with_a_lost_answer_is_carried_out_once_and_answered() {
-    let room = Newsroom::new().await;
-    room.world.endpoint.inject(Fault::AnswerLost, Create, "feeds_current", 1);
-    let item = room.post("reuters", "a", 1.0).await.expect(201).json();
-    room.world.endpoint.inject(Fault::AnswerLost, Replace, "feeds_current", 1);
-    assert_eq!(retitle(&room, &item, "Corrected").await, 200);
-    assert_eq!(room.stored("feeds_current", &item["id"]).await["version"], 2);
-    room.world.endpoint.inject(Fault::AnswerLost, Create, "feeds_historical", 1);
-    room.post("reuters", "a", 60.0).await.expect(200);
-    assert_eq!(room.hot_and_warm().await, (0, 1));
 }
 
 #[tokio::test]

@@ -99,20 +99,6 @@ async fn both(world: &World) -> [u16; 2] {
 }
 
 #[tokio::test]
-async fn a_password_is_set_and_changed() {
-    let world = given::shop().await;
-    let answer = set_password(&world, "ann", FIRST_PASSWORD).await.expect(204);
-    assert_eq!(answer.text, "");
-    assert_eq!(both(&world).await, [204, 401]);
-    set_password(&world, "ann", SECOND_PASSWORD).await.expect(204);
-    assert_eq!(both(&world).await, [401, 204]);
-    // An edit and an order keep the password.
-    world.put("/api/customers/ann", given::details("Anna")).await.expect(200);
-    given::order(&world, "ann").await.expect(201);
-    assert_eq!(verify(&world, "ann", SECOND_PASSWORD).await, 204);
-}
-
-#[tokio::test]
 async fn a_password_has_a_customer() {
     let world = given::shop().await;
     problem(&set_password(&world, "eve", FIRST_PASSWORD).await, 404);

@@ -1,10 +1,7 @@
 //! Products.
 
 use serde_json::{Value, json};
-use tributary_local::cosmos::{
-    Fault,
-    RequestKind::{Create, Replace},
-};
+use tributary_local::cosmos::{Fault, RequestKind::Replace};
 
 use super::given::{self, item, label, path, product};
 use crate::expect::{created, problem};
@@ -61,16 +58,6 @@ async fn an_unknown_category_or_tag_is_a_404() {
     // The ids of categories are no ids of tags.
     problem(&product(&world, "red", "new", 1, &[]).await, 404);
     problem(&product(&world, "bikes", "new", 1, &["parts"]).await, 404);
-}
-
-#[tokio::test]
-async fn a_put_whose_answer_was_lost_is_carried_out_once() {
-    let world = given::catalog().await;
-    world.endpoint.inject(Fault::AnswerLost, Create, "product", 1);
-    product(&world, "bikes", "b2", 1, &["red"]).await.expect(201);
-    world.endpoint.inject(Fault::AnswerLost, Replace, "product", 1);
-    product(&world, "bikes", "b2", 2, &["red"]).await.expect(200);
-    assert_eq!(item(&world, "product", "bikes", "b2").await["version"], 2);
 }
 
 #[tokio::test]

@@ -5,28 +5,6 @@ use serde_json::json;
 use super::given;
 use crate::{expect::problem, world::World};
 
-#[tokio::test]
-async fn the_leaderboard_follows_orders_and_edits() {
-    let world = given::shop().await;
-    assert!(ranking(&world, "leaderboard").await.is_empty());
-    given::order(&world, "bob").await.expect(201);
-    let order = given::order(&world, "ann").await.expect(201);
-    given::order(&world, "ann").await.expect(201);
-    world.settle().await;
-    let two = |first: (&str, u64), second: (&str, u64)| {
-        [first, second].map(|(id, count)| (id.to_owned(), count))
-    };
-    assert_eq!(ranking(&world, "leaderboard").await, two(("ann", 2), ("bob", 1)));
-    world.delete(order.header("location")).await.expect(204);
-    given::order(&world, "bob").await.expect(201);
-    world.put("/api/customers/ann", given::details("Anna")).await.expect(200);
-    world.settle().await;
-    assert_eq!(ranking(&world, "leaderboard").await, two(("bob", 2), ("ann", 1)));
-    let path = "/api/reports/top-customers?source";
-    let copies = world.get(&format!("{path}=leaderboard")).await.expect(200).json();
-    assert_eq!(copies, world.get(&format!("{path}=query")).await.expect(200).json());
-}
-
 /// The ids and counts of a ranking.
 pub(super) async fn ranking(world: &World, source: &str) -> Vec<(String, u64)> {
     let path = format!("/api/reports/top-customers?source={source}");

@@ -255,23 +255,6 @@ async fn a_measurement_has_a_bounded_number_of_requests() {
 }
 
 #[tokio::test]
-async fn each_physical_partition_has_a_lease_with_its_position_and_its_owner() {
-    let world = World::with_partitions(4).await;
-    given::person(&world, "ann", "Ann").await.expect(201);
-    rooms(&world, 0..20).await;
-    assert_eq!(status(&world).await["leases"], json!([]), "the trigger has not run yet");
-    world.settle().await;
-    let status = status(&world).await;
-    assert_eq!(status["lag"]["unmeasuredLeases"], 0, "each has a range");
-    let leases = status["leases"].as_array().unwrap();
-    let tokens: Vec<_> = leases.iter().map(|lease| lease["lease"].as_str().unwrap()).collect();
-    assert_eq!(tokens, ["0", "1", "2", "3"]);
-    let positions: u64 = leases.iter().map(|lease| lease["position"].as_u64().unwrap()).sum();
-    assert_eq!(positions, 20, "each room was one write");
-    assert!(leases.iter().all(|lease| lease["owner"].is_string()));
-}
-
-#[tokio::test]
 async fn items_of_another_form_and_leases_of_other_functions_hide_none() {
     let world = world(1).await;
     let lease = lease_of_copies(&world).await;

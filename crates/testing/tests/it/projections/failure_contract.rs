@@ -65,23 +65,6 @@ async fn an_invocation_outlasts_transient_failures() {
 }
 
 #[tokio::test]
-async fn changes_that_an_invocation_cannot_apply_in_its_time_are_retried_and_not_lost() {
-    let world = given::rooms().await;
-    let world = world.with_budget(Duration::from_millis(20)).await;
-    let items = world.items("rooms").await;
-    for (function, kind, container) in
-        [("RoomCopies", Create, "people"), ("NewestRooms", Batch, "newest-rooms")]
-    {
-        for status in [429, 503, 412] {
-            world.endpoint.inject(Fault::Refused(status), kind, container, 60);
-        }
-        let failures = deliver_until_it_succeeds(&world, function, &items).await;
-        assert!(failures > 0, "{function} does not fail");
-    }
-    check_copies(&world).await;
-}
-
-#[tokio::test]
 async fn a_write_that_a_full_partition_refuses_is_a_dead_letter_and_a_missing_container_is_retried()
 {
     let world = given::rooms().await;

@@ -1,6 +1,5 @@
 //! Projections, whatever the store, the host and the deliveries do.
 
-mod aggregate;
 mod audit_of_copies;
 mod eager;
 mod failure_contract;
