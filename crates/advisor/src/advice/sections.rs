@@ -1,6 +1,6 @@
 //! Advice in sections, for both outputs.
 
-use super::{Advice, ContainerLoad, SecondCopy};
+use super::{Advice, ContainerLoad, RankedCandidate, SecondCopy};
 use crate::{
     checks::SPANNING_TRANSACTION,
     output::{self, Block, COLOURS, NONE, Section, Table},
@@ -17,7 +17,7 @@ impl Advice {
         let matrix = vec![Block::Table(self.matrix()), Block::Sentences(vec![self.order()])];
         let mut sections = vec![Section::new("", matrix)];
         sections.extend(Section::of_sentences(format!("Why {strategy}"), self.why.clone()));
-        sections.push(self.picture());
+        sections.extend(self.pictures(report));
         if !report.requests.is_empty() {
             let blocks = vec![Block::Table(request_table(report))];
             sections.push(Section::new(format!("Requests with {strategy}"), blocks));
@@ -52,7 +52,7 @@ impl Advice {
         sections
     }
 
-    /// The guide's "Strategy Comparison Matrix", with measured values.
+    /// Returns the guide's comparison matrix ("Strategy Comparison Matrix"), with measured values.
     fn matrix(&self) -> Table {
         let mut table = Table::new(
             "# | KEY | RU A DAY | WITH RISKS | CARDINALITY | DISTRIBUTION | QUERY EFFICIENCY | COMPLEXITY | WARNINGS",
@@ -95,12 +95,27 @@ impl Advice {
         order.to_owned()
     }
 
-    fn picture(&self) -> Section {
+    fn pictures(&self, best: &CandidateReport) -> impl Iterator<Item = Section> {
+        let named = |standing: &RankedCandidate| standing.strategy().to_string();
+        let costs = self.ranked.iter().filter(|standing| standing.request_units.is_some());
+        let costs = costs.map(|one| (named(one), one.score, about(one.score))).collect::<Vec<_>>();
         let curves = self.ranked.iter().take(COLOURS.len());
-        let curves = curves.map(|one| (one.strategy().to_string(), &one.report.by_bytes.curve[..]));
-        let title = "The share of the bytes in the smallest partitions: a straight line is even";
-        let svg = output::curves(title, &curves.collect::<Vec<_>>());
-        Section::new(title, vec![Block::Picture(svg)])
+        let curves: Vec<_> =
+            curves.map(|one| (named(one), &one.report.by_bytes.curve[..])).collect();
+        let top = best.by_load().top.iter();
+        let top = top.map(|top| (top.key.clone(), top.share, percent(top.share)));
+        let titles = [
+            "Request units with risks",
+            "The share of the bytes in the smallest partitions: a straight line is even",
+            "The busiest logical partitions with the first key, by their share",
+        ];
+        let pictures = [
+            (!costs.is_empty()).then(|| output::bars(titles[0], &costs)),
+            Some(output::curves(titles[1], &curves)),
+            Some(output::bars(titles[2], &top.collect::<Vec<_>>())),
+        ];
+        let pictures = titles.into_iter().zip(pictures);
+        pictures.filter_map(|(title, svg)| Some(Section::new(title, vec![Block::Picture(svg?)])))
     }
 
     fn definition(&self) -> Section {

@@ -106,7 +106,7 @@ pub(crate) struct AdviseArguments {
     #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 
-    /// Write the report as one HTML file, with a chart.
+    /// Write the report as one HTML file, with charts.
     #[arg(long, help_heading = OUTPUT, value_name = "FILE", conflicts_with = "characteristics")]
     pub html: Option<PathBuf>,
 

@@ -4,7 +4,7 @@ use super::{LARGE, posts};
 
 /// Keys and kinds are texts of the user: none may become a tag.
 #[test]
-fn the_page_has_all_parts_and_a_picture_and_needs_nothing_from_elsewhere() {
+fn the_page_has_all_parts_and_pictures_and_needs_nothing_from_elsewhere() {
     let item = |n: u32| {
         let tag = n / 160 % 10;
         format!("{{\"id\": \"{n}\", \"userId\": \"<script>{}\", \"tag\": {tag}}}\n", n * 7 % 200)
@@ -22,7 +22,7 @@ fn the_page_has_all_parts_and_a_picture_and_needs_nothing_from_elsewhere() {
     let output = folder.advise(&[&LARGE[..], &more].concat());
     assert!(output.code < 2, "{}", output.err);
     let page = folder.read("report.html");
-    assert_eq!(page.matches("<svg").count(), 1, "{page}");
+    assert_eq!(page.matches("<svg").count(), 3, "{page}");
     for part in ["Why /userId", "Requests with /userId", "The container", "&lt;script", "&lt;img"] {
         assert!(page.contains(part), "{part}: {page}");
     }
