@@ -67,11 +67,12 @@ const RESTART_EXIT_CODE: u8 = 200;
 
 pub(crate) async fn serve(router: Router) -> Result<Shutdown, ServeError> {
     let port = port()?;
+    // Before anybody can see that the handler listens, and ends it.
+    let shutdown = shutdown_signal()?;
     // Only the host on the same machine may call: it has checked the keys, which the app does not.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
         .await
         .map_err(|source| ServeError::Bind { port, source })?;
-    let shutdown = shutdown_signal()?;
     tracing::info!(server.address = %listener.local_addr()?, "ready for the Functions host");
     let (ended, end) = oneshot::channel();
     let shutdown = async {
