@@ -311,6 +311,10 @@ mod tests {
                 (200, cache)
             );
             assert_eq!(text(&response, "content-encoding"), "gzip");
+            let policy = text(&response, "content-security-policy");
+            assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{policy}");
+            assert!(!policy.contains("unsafe"), "{policy}");
+            assert_eq!(text(&response, "x-content-type-options"), "nosniff");
             let again = ask(path, &[("if-none-match", text(&response, "etag"))]).await;
             assert_eq!((again.status().as_u16(), text(&again, "cache-control")), (304, cache));
         }

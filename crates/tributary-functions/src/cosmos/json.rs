@@ -155,9 +155,19 @@ struct ETagOfRow {
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error as _;
+
     use serde_json::json;
 
-    use super::*;
+    use super::{super::Reason, *};
+
+    #[test]
+    fn the_error_of_an_unreadable_item_quotes_no_value() {
+        let error = JsonText::from(&json!("secret")).read::<u64>().unwrap_err();
+        assert_eq!(error.reason, Reason::Unreadable);
+        let cause = error.source().unwrap();
+        assert!(!format!("{error:?} {cause}").contains("secret"), "{error:?} {cause}");
+    }
 
     #[test]
     fn a_row_of_a_query_has_its_etag_and_its_state() {

@@ -408,6 +408,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_bytes_of_an_answer_count_until_they_are_dropped() {
+        let admission = admission(4, 8);
+        let admitted = admit(&admission, 3 * KIB * KIB).await.unwrap();
+        assert_eq!(free(&admission), (3, 5 * KIB));
+        let mut body = admitted.until_sent(response(KIB * KIB)).await.into_body();
+        // The server has the bytes and the body is at its end: they are still in memory.
+        let bytes = body.frame().await.unwrap().unwrap().into_data().unwrap();
+        drop(body);
+        assert_eq!((bytes.len(), free(&admission)), (KIB * KIB, (4, 7 * KIB)));
+        drop(bytes);
+        assert_eq!(free(&admission), (4, 8 * KIB));
+    }
+
+    #[tokio::test]
     async fn a_body_arrives_within_30_seconds() {
         let defaults = admission(4, 8);
         assert_eq!(defaults.arrival_time, Duration::from_secs(30));

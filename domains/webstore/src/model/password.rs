@@ -164,4 +164,10 @@ mod tests {
             assert_eq!(compared, Err(HashError), "{salt} {hash}");
         }
     }
+
+    #[test]
+    fn the_hash_of_a_password_is_not_shown() {
+        let hash = PasswordHash::new(&password("correct horse battery")).unwrap();
+        assert_eq!(format!("{hash:?}"), "PasswordHash");
+    }
 }
