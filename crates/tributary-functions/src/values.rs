@@ -341,8 +341,8 @@ pub fn apply_rule(
 #[doc(hidden)]
 pub use schemars;
 
-/// Implements the JSON schema of a type that is written as a string, with further keywords: `text_schema!(Moment,
-/// "format": "date-time", "examples": ["2026-11-21T09:25:54Z"])`.
+/// Implements the JSON schema of a type that is written as a string, with further keywords:
+/// `text_schema!(Moment, "format": "date-time", "examples": ["2026-11-21T09:25:54Z"])`.
 #[macro_export]
 macro_rules! text_schema {
     ($name:ident $(, $keyword:literal: $value:tt)*) => {

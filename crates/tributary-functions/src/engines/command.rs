@@ -2,13 +2,13 @@
 //!
 //! A command may find its own write: the response of the store was lost and the command retries, or the host has
 //! repeated the request. [`ItemSlot::put`] and [`ItemCommand::delete`](crate::http::ItemCommand::delete)
-//! recognise such a write before any condition is checked, which holds no longer. It was carried out, whatever
-//! others have written since, if
+//! recognise such a write before any condition is checked, since the condition of a command that was carried out
+//! holds no longer. The command was carried out, whatever others have written since, if
 //!
 //! 1. the item, or its tombstone, remembers the command ([`idempotency`](super::idempotency)), or the item keeps
 //!    the one that created it;
-//! 2. or the item is as the command creates it, by values that no other command gives, such as the moment of its
-//!    creation. This spares an unconditional creation the memory.
+//! 2. or a response was lost, and the item is as the command creates it, by values that no other command gives,
+//!    such as the moment of its creation. This spares an unconditional creation the memory.
 //!
 //! Otherwise the command decides on the content of the slot. The store refuses the write if the slot has changed.
 

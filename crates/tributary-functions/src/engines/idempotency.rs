@@ -1,4 +1,4 @@
-//! Repeated commands: the evidence that a command was carried out. It is repeated by the host (a connection was
+//! Repeated commands: the evidence that a command was carried out. A command is repeated by the host (a connection was
 //! lost), by the app itself (the response of the store was lost), or by its caller, with an `Idempotency-Key`.
 //!
 //! | the command | the evidence |
@@ -8,9 +8,9 @@
 //! | deletes an item, or edits one under a condition | [`RecentCommands`] in the remaining item: the parent, the tombstone, the item itself |
 //! | creates an item that was deleted since | [`RecentCommands`] in the parent, which keeps the id of a deleted child for longer |
 //!
-//! An item whose commands leave no other evidence keeps a [`RecentCommands`], with `#[serde(default,
-//! skip_serializing_if = "RecentCommands::is_empty")]`, and implements [`RemembersCommands`] by the macro
-//! `remembers`.
+//! An item whose commands leave no other evidence keeps a [`RecentCommands`], with
+//! `#[serde(default, skip_serializing_if = "RecentCommands::is_empty")]`, and implements [`RemembersCommands`] by
+//! the macro `remembers`.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;

@@ -21,8 +21,8 @@ pub const TTL_SECONDS: u32 = 30 * 24 * 60 * 60;
 const MAX_FORMER_OWNERS: usize = 4;
 
 /// The owners that an item had before the present one, each until it was deleted: copies with them stay, since the
-/// change feed may never deliver the tombstone in between. Kept with `#[serde(default, skip_serializing_if =
-/// "FormerOwners::is_empty")]`.
+/// change feed may never deliver the tombstone in between. The item and its tombstone keep the list, with
+/// `#[serde(default, skip_serializing_if = "FormerOwners::is_empty")]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FormerOwners(Vec<FormerOwner>);

@@ -5,10 +5,10 @@
 //!
 //! # How a domain uses it
 //!
-//! 1. The item of an owner, whose id is its partition key, names its values: `#[item(…, unique(username,
-//!    email))]`. The `enum` of its container has a variant for a [`Reservation`]. Values are compared in lower
-//!    case, by a key with the name of the property, which is the logical partition of the reservation:
-//!    `username:ann`.
+//! 1. The item of an owner, whose id is its partition key, names its values:
+//!    `#[item(…, unique(username, email))]`. The `enum` of its container has a variant for a [`Reservation`].
+//!    Values are compared in lower case, by a key with the name of the property, `username:ann`. The key is the
+//!    logical partition of the reservation.
 //! 2. A command writes the owner by [`Container::claim`] in the place of `save`: it reserves the new values,
 //!    writes the item under the ETag that was read (or as a new one), and releases former values. If another
 //!    owner has a value, the error names its property ([`ApiError::Taken`]). If the write fails for good, it
@@ -29,8 +29,9 @@
 //! 3. If the first owner writes later, it meets the fence and fails, as `e` is no longer the ETag. It starts over
 //!    and writes the reservation again, and one of the two finds the reservation changed. A new owner that meets
 //!    a fence reserves all its values again, and replaces the fence under the ETag that it read before.
-//! 4. A value that stays from one write of the owner to the next keeps its reservation. An item has several
-//!    values only together: each is reserved before the item is written, and a refused one gives the others up.
+//! 4. A value that stays from one write of the owner to the next keeps its reservation: the owner's item has the
+//!    value all the time, so no other owner takes it over. An item has several values only together: each is
+//!    reserved before the item is written, and a refused one gives the others up.
 //! 5. So correctness needs no clock. The pause before a take-over only saves both the trouble.
 
 use std::collections::BTreeMap;

@@ -24,7 +24,8 @@
 //!
 //! - *A crash* of the worker: the next one begins at the stored position, and applies at most one page again.
 //! - *Two workers*, since the first was slow and its claim has expired: both apply pages, by (a). Each stores
-//!   positions only while the state names it as the worker, so the first stops at its next write.
+//!   positions only while the state names it as the worker, so the first stops at its next write. A worker that stores
+//!   a position has applied all pages since the one at which it began, and that one was stored likewise.
 //! - *A lost answer* of the state's write: the next attempt finds the state that it would write.
 //! - *A split* of a partition: the SDK's position names ranges of keys, and goes on in the parts.
 //! - *A position that the store refuses*, such as that of an older SDK: the step begins again, by (a). After

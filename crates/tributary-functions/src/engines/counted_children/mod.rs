@@ -132,7 +132,8 @@ pub trait Family: Send + Sync + 'static {
         true
     }
 
-    /// Returns the reason for which `parent` cannot have a child because of its siblings, of which it is none itself.
+    /// Returns the reason for which `parent` cannot have a child because of its siblings; `None` if it can. A child
+    /// that exists already does not exclude itself: the command may be a repeated one.
     fn refuses(
         _parent: impl FnOnce() -> Self::Parent,
         _child: &Self::Child,
