@@ -11,9 +11,9 @@
 //! 5. A line in `tests/it/` puts it under the proof (`tributary_testing::proof`).
 //!
 //! A copy under one id converges ([`crate::projection`]). Where its partition or id depends on the owner, the
-//! change feed may never deliver the tombstone between two owners. So the source keeps its [former
-//! owners](crate::engines::tombstone::FormerOwners), and the definition has a tombstone for the copy of each of
-//! them, in the version in which the owner lost the source.
+//! change feed may never deliver the tombstone between two owners. So the source keeps its
+//! [former owners](crate::engines::tombstone::FormerOwners), and the definition has a tombstone for the copy of
+//! each of them, in the version in which the owner lost the source.
 
 use std::marker::PhantomData;
 

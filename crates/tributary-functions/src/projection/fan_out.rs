@@ -312,7 +312,8 @@ pub trait Repairs: FanOut<Target: ChangeFeedItem> {
     /// Returns the source of the copy in a target, in the version of the copy; `None` without one, as in a tombstone.
     fn copied(target: &Self::Target) -> Option<Origin>;
 
-    /// Returns the place and the version of a target: its origin, or where it has no version, that of its copy.
+    /// Returns the place and the version of a target: by default its origin. A target without a version of its own
+    /// may have that of its copy.
     fn place(target: &Self::Target) -> Option<Origin> {
         target.origin()
     }

@@ -122,18 +122,21 @@ pub trait Projection: Send + Sync + 'static {
     /// Returns the container whose change feed is read.
     fn container(&self) -> &Container;
 
-    /// Returns the source of the change, by a name that nothing else in the container has, and its version.
+    /// Returns the source of the change, by a name that nothing else in the container has, and its version; `None`
+    /// for a change of no interest.
     fn source(change: &Self::Change) -> Option<(String, u64)> {
         change.origin().map(|origin| (origin.name(), origin.version))
     }
 
-    /// Updates the copies from the change. An error leaves them in any valid state: it is applied again.
+    /// Updates the copies from the change. After an error they may be in any valid state: the change is
+    /// applied again.
     fn apply(
         &self,
         change: &Self::Change,
     ) -> impl Future<Output = Result<Effect, StoreError>> + Send;
 
-    /// As [`Projection::apply`], for a change that the instance of its command has probably applied.
+    /// As [`Projection::apply`], for a change that the instance of its command has probably applied: it may read
+    /// first where that writes first.
     fn apply_again(
         &self,
         change: &Self::Change,
@@ -141,8 +144,8 @@ pub trait Projection: Send + Sync + 'static {
         self.apply(change)
     }
 
-    /// Updates the copies from changes of different sources, and returns the effect of each. After an error the
-    /// changes are applied again, in groups of half the size or each by itself.
+    /// Updates the copies from changes of different sources, and returns the effect of each in their order. After an
+    /// error the changes are applied again, in groups of half the size or each by itself.
     fn apply_all(
         &self,
         changes: &[&Self::Change],

@@ -1,6 +1,6 @@
 //! The state of a projection, and its changes: pure functions. Each field is read by itself, since another
-//! version of the app may have written it in another form. A pause that cannot be read is a pause. Such a rebuild
-//! is none here, and stays for the version that can read it.
+//! version of the app may have written it in another form. A pause that cannot be read is a pause. A
+//! rebuild that cannot be read is none here, and stays for the version that can.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
