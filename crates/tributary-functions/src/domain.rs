@@ -2,8 +2,8 @@
 //!
 //! To add a domain (`docs/app/adding-a-function.md` names the files):
 //!
-//! 1. A module or a crate, say `rooms`, with its table of routes and `pub fn domain(context: &Context<'_>) ->
-//!    Result<Domain, ConfigError>`.
+//! 1. A module or a crate, say `rooms`, with its table of routes and
+//!    `pub fn domain(context: &Context<'_>) -> Result<Domain, ConfigError>`.
 //! 2. A line in the app's [`Program`](crate::program::Program).
 //! 3. Its containers in `infra/containers.json`, and its stories.
 //! 4. The command `functions` of the app writes a folder in `functions/` for each function.
@@ -124,7 +124,8 @@ impl Domain {
         Self { name, ..Self::default() }
     }
 
-    /// Returns the domain with the parts of another. It keeps its name and the settings of its triggers.
+    /// Returns the domain with the parts of another, checks of the audit included. It keeps its name and the settings
+    /// of its triggers.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.http_functions.extend(other.http_functions);

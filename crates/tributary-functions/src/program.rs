@@ -61,7 +61,8 @@ enum ProgramCommand {
 }
 
 impl Program {
-    /// Creates an app without domains. The name is that of the crate, of metrics and of types of problems.
+    /// Creates an app without domains. The name is that of the crate, so that `RUST_LOG` can switch on its debug
+    /// lines. Metrics and the types of problem documents have it, too.
     pub fn new(name: &'static str, version: &'static str) -> Self {
         let errors = ErrorForm::of::<Problem>();
         let brand = Brand { name, version };
@@ -97,7 +98,8 @@ impl Program {
         Self { sign_in: Some(build), ..self }
     }
 
-    /// Sets layers of the app's own around all functions, inside of the log line and of the form of errors.
+    /// Sets layers of the app's own around all functions with their admission control and budgets. The log line, the
+    /// form of errors and the catch of panics are outside of them.
     pub fn layer(self, layer: fn(Router) -> Router) -> Self {
         Self { layer, ..self }
     }

@@ -141,7 +141,8 @@ impl Container {
         Ok(ETag::from(tag))
     }
 
-    /// Replaces an item that has not changed since `etag`. It keeps the properties that a `T` does not know.
+    /// Replaces an item; `PreconditionFailed` if it has changed since `etag`, `NotFound` if it is gone. It keeps the
+    /// properties that a `T` does not know: see [`ETag`].
     pub async fn replace<T: Serialize + DeserializeOwned + Sync>(
         &self,
         partition_key: &str,

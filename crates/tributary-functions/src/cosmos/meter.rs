@@ -64,12 +64,12 @@ impl Meter {
         self.used.load(Relaxed)
     }
 
-    /// The sum of all calls of the SDK, its retries and pauses included.
+    /// Returns the sum of the durations of all calls of the SDK, its retries and pauses included.
     pub(crate) fn duration(&self) -> Duration {
         Duration::from_nanos(self.nanoseconds.load(Relaxed))
     }
 
-    /// Divides the costs among `members` without a rest. Each share has the whole duration: all have waited for it.
+    /// Divides the costs among `members`, to the last one. Each share has the whole duration: all have waited for it.
     pub(super) fn shares(&self, members: usize) -> impl Iterator<Item = CostShare> {
         let members = members as u64;
         let [units, requests, throttled, nanoseconds] =

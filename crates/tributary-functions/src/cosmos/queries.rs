@@ -111,9 +111,9 @@ impl Container {
         Ok(pages.map_ok(read).boxed())
     }
 
-    /// Reads items by their ids, in one logical partition (one store request) or in all. Missing items are left out,
-    /// but the tombstone of a copy has its id, version and `ttl` alone. `select` lists the properties of each item
-    /// `c`.
+    /// Reads items by their ids, in one logical partition (one store request, or none for no ids) or in all, where an
+    /// id may be several times. Missing items are left out. A tombstone is an item, too: that of a copy has its id,
+    /// version and `ttl` alone. `select` lists the properties of each item `c`.
     pub async fn query_ids<T: DeserializeOwned>(
         &self,
         scope: Scope<'_>,

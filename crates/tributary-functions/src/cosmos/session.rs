@@ -292,7 +292,8 @@ impl InstanceSession {
         positions.and_then(|known| known.get(partition)).map_or(0, Position::lsn)
     }
 
-    /// The answer of a store that lacks the named position (1002) must not be among them: it repeats that.
+    /// The answer of a store that lacks the named position (1002) must not be among them: it repeats
+    /// this position, which may be forged.
     pub(super) fn note<'a>(
         &self,
         container: &str,
@@ -328,6 +329,7 @@ impl InstanceSession {
     }
 }
 
+/// Locks also after a panic of another holder: these mutexes guard data that is good enough then.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -24,7 +24,8 @@ const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
 
 const MAX_INVOCATION_ID_CHARACTERS: usize = 100;
 
-/// The reason why a request was not carried out: an instruction for the caller, or for the log if it is the store's.
+/// The reason why a request was not carried out. Its text is an instruction for the caller, but for an error of the
+/// store, whose text is for the log.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApiError {

@@ -166,13 +166,14 @@ impl<S: Clone + Send + Sync + 'static> HttpFunction<S> {
         self
     }
 
-    /// Returns the function as one whose answer has copies of these projections, each behind the one it reads from.
+    /// Returns the function as one whose answer has copies of these projections, each behind the one it reads from. A
+    /// caller with a consistency token waits for them.
     pub fn reads_copies_of(mut self, projections: &'static [&'static str]) -> Self {
         self.line.copies_of = projections;
         self
     }
 
-    /// Returns the function as a command that leaves its changes to the change feed.
+    /// Returns the function as a command without eager projections: its callers do not look for its changes in copies.
     pub fn without_eager_copies(mut self) -> Self {
         self.line.is_eager = false;
         self

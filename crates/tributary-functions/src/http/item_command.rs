@@ -63,7 +63,7 @@ impl ItemCommand {
 
     /// Carries out a `PUT` of the item with this partition key and id: two store requests. `edit` returns the item
     /// with its new content, or `None` if it has that already. `create` returns the item in its first version, or in
-    /// that after the tombstone.
+    /// that after the tombstone. The item remembers the command.
     pub async fn put_item<
         T: PublicItem + RemembersCommands,
         C: Future<Output = Result<T, ApiError>>,
@@ -100,7 +100,7 @@ impl ItemCommand {
         .await
     }
 
-    /// Carries out a `DELETE` of the item: two store requests. `tombstone` returns the item's tombstone, or refuses.
+    /// Carries out a `DELETE` of the item: two store requests. `tombstone` makes its tombstone, or refuses the caller.
     pub async fn delete_item<T>(
         &self,
         container: &Container,
@@ -145,7 +145,8 @@ impl ItemCommand {
         })
     }
 
-    /// Returns the item that the command is to delete; `None` if it was carried out. The handler checks the owner.
+    /// Returns the item that the command is to delete; `None` if it was carried out. The handler checks the
+    /// owner of the item, and then the conditions.
     pub fn delete<T: RemembersCommands, D: RemembersCommands>(
         &self,
         slot: ItemSlot<T, D>,

@@ -61,7 +61,8 @@ impl SignIn for Authentication {
 #[derive(Clone)]
 pub(crate) struct SignedInBy(pub Arc<dyn SignIn>);
 
-/// The caller of a command, signed in where the app knows users. `Option<Actor>` serves others, too.
+/// The caller of a command, signed in where the app knows users. With `Option<Actor>` a handler also serves
+/// callers without credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor(Option<String>);
 
