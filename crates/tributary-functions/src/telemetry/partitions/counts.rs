@@ -9,7 +9,8 @@ use datasketches::{
 use crate::telemetry::Cost;
 
 /// Up to 768 logical partitions are counted exactly. Beyond that, a partition lacks at most 0.34 % of the window's
-/// sum (the sketch's `epsilon`). Two sketches take at most 140 KB for a container, with hashed names.
+/// sum (3.5 / 1,024: the sketch's `epsilon`), and one that has more than that is never missing. Two sketches
+/// take at most 140 KB for a container, with hashed names.
 const SKETCH_ENTRIES: usize = 1_024;
 
 /// 2^11 registers have a standard error of 2.3 %.
@@ -137,9 +138,10 @@ fn rounded(number: f64) -> u64 {
     number.round() as u64
 }
 
-/// The Gini coefficient of the most even loads with these `known` lower bounds and `others`, and the `rest` of the
-/// sum: the smallest are raised together until the sum is reached (water-filling), every other choice majorizes the
-/// result, and the coefficient is Schur-convex. Exact where each load is known.
+/// Returns a lower bound of the Gini coefficient; `None` without a load. `known` are lower bounds of loads, `others` is
+/// the number of further loads, and `rest` is the sum of all loads minus that of `known`. The most even loads that
+/// agree with this are taken: the smallest are raised together until the sum is reached (water-filling). All other
+/// choices majorize them, and the coefficient is Schur-convex. It is exact where each load is known.
 pub(super) fn gini(known: &mut [f64], rest: f64, others: u64) -> Option<f64> {
     known.sort_by(f64::total_cmp);
     #[expect(clippy::cast_precision_loss, reason = "numbers of partitions are far below 2^53")]
