@@ -30,7 +30,7 @@ impl CustomHandler {
 
     /// Sets the HTTP functions, under the paths that callers use (`/api/...`). They need
     /// `"enableProxyingHttpRequest": true` in `host.json`. Requests and answers pass unchanged and without a limit to
-    /// their bodies.
+    /// their bodies. A second call replaces the router of the first.
     pub fn http(mut self, router: Router) -> Self {
         self.http = router;
         self
@@ -70,7 +70,8 @@ impl CustomHandler {
         self
     }
 
-    /// Adds a function that a trigger starts: the host calls `POST /<name>`. The handler takes up to four arguments
+    /// Adds a function that a trigger starts: the host calls `POST /<name>`. The name is that of the function's
+    /// folder, in the same case. The handler is an async function or closure that takes up to four arguments
     /// ([`FromInvocation`](crate::FromInvocation)) and returns any [`IntoOutcome`](crate::IntoOutcome). It is dropped
     /// when the host closes the connection, so it may be stopped at any `.await` and run again.
     pub fn trigger<H, Args>(mut self, name: impl Into<String>, handler: H) -> Self
@@ -137,7 +138,7 @@ impl CustomHandler {
     }
 }
 
-/// The first function with a name or a route that it cannot have: a sentence.
+/// The error of the first function with a name or a route that it cannot have. Its text says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RegistrationError(String);

@@ -67,7 +67,7 @@ const RESTART_EXIT_CODE: u8 = 200;
 
 pub(crate) async fn serve(router: Router) -> Result<Shutdown, ServeError> {
     let port = port()?;
-    // Before anybody can see that the handler listens, and ends it.
+    // A signal that comes once the port is open must find its handler.
     let shutdown = shutdown_signal()?;
     // Only the host on the same machine may call: it has checked the keys, which the app does not.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))

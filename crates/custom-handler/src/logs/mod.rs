@@ -31,8 +31,8 @@ const SPAN_TARGET: &str = "custom_handler::span";
 pub struct LogOptions<'a> {
     /// The levels where there is no `RUST_LOG`, in its syntax.
     pub levels: &'a str,
-    /// The crates that may write debug and trace lines, with any `RUST_LOG`: a library may print headers and bodies
-    /// below level info. Empty for all.
+    /// The crates that may write debug and trace lines, by the beginning of their targets; empty for all. With any
+    /// `RUST_LOG` the others write none: a library may print headers and bodies below level info.
     pub verbose: &'a [&'a str],
     /// The format of a line.
     pub format: Format,
