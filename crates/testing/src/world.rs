@@ -32,8 +32,8 @@ use tributary_functions::{
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, StoreRequest},
     host::{
-        Console, FeedOptions, FeedPump, FunctionApp, FunctionTrigger, Invoker, RouterInvoker,
-        Settings,
+        Console, FeedOptions, FeedPump, Function, FunctionApp, FunctionTrigger, Invoker,
+        RouterInvoker, Settings,
         wire::{self, Attempt},
     },
 };
@@ -395,20 +395,16 @@ impl<A: AppUnderTest> World<A> {
     /// trigger follows the other: the changes that one projection writes reach the next in as few batches as
     /// possible, so the store requests do not depend on time.
     pub async fn settle(&self) {
-        let pumps = self.pumps(&FeedOptions {
-            retry_scale: 0.01,
-            console: Console::kept(),
-            ..FeedOptions::default()
+        let options =
+            FeedOptions { retry_scale: 0.01, console: Console::kept(), ..FeedOptions::default() };
+        let feeds = self.functions.functions().iter().filter_map(|function| {
+            let FunctionTrigger::Cosmos(trigger) = &function.trigger else { return None };
+            Some((&trigger.container, self.pump(function, &options).unwrap(), None))
         });
-        let triggers = self.functions.functions().iter().map(|function| &function.trigger);
-        let containers = triggers.filter_map(|trigger| match trigger {
-            FunctionTrigger::Cosmos(trigger) => Some(trigger.container.as_str()),
-            _ => None,
-        });
-        let mut feeds: Vec<_> = containers.zip(pumps).map(|feed| (feed, None)).collect();
+        let mut feeds: Vec<_> = feeds.collect();
         loop {
             let mut delivered = 0;
-            for ((container, pump), drained) in &mut feeds {
+            for (container, pump, drained) in &mut feeds {
                 // Nothing has been written since.
                 if drained.is_some_and(|n_before| !self.may_be_written(container, n_before)) {
                     continue;
@@ -431,11 +427,13 @@ impl<A: AppUnderTest> World<A> {
 
     /// Returns a pump for each trigger.
     pub fn pumps(&self, options: &FeedOptions) -> Vec<FeedPump> {
-        let pump = |function| {
-            let invoker = Arc::new(RouterInvoker(self.router.clone()));
-            FeedPump::new(self.client.clone(), function, invoker, options.clone()).ok()
-        };
-        self.functions.functions().iter().filter_map(pump).collect()
+        let functions = self.functions.functions().iter();
+        functions.filter_map(|function| self.pump(function, options)).collect()
+    }
+
+    fn pump(&self, function: &Function, options: &FeedOptions) -> Option<FeedPump> {
+        let invoker = Arc::new(RouterInvoker(self.router.clone()));
+        FeedPump::new(self.client.clone(), function, invoker, options.clone()).ok()
     }
 
     /// Delivers these documents to one trigger in one invocation.

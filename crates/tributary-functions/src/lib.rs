@@ -24,4 +24,5 @@ pub mod config;
 pub mod telemetry;
 pub mod values;
 
+mod lock;
 mod terminal;

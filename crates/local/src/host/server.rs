@@ -153,18 +153,6 @@ impl Host {
         select_all(failures).await.0
     }
 
-    /// Waits until all handlers are ready, and for `life` longer, and kills them on purpose; returns
-    /// false if one has failed for good.
-    pub async fn crash_after(&self, life: Duration) -> bool {
-        let handlers = &self.front.handlers;
-        if try_join_all(handlers.iter().map(HandlerWatch::url)).await.is_err() {
-            return false;
-        }
-        tokio::time::sleep(life).await;
-        handlers.iter().for_each(HandlerWatch::crash);
-        true
-    }
-
     /// Starts each handler again, after the file of the executable was replaced, and waits until all are
     /// ready. Requests in flight are finished first; requests that arrive meanwhile wait.
     ///

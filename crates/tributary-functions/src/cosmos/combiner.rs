@@ -35,8 +35,9 @@ use super::{
     budget::without_limits,
     meter::{CostShare, metered_apart},
     retry::note_write,
-    session::{Captures, SeenPositions, current_captures, in_no_session, lock},
+    session::{Captures, SeenPositions, current_captures, in_no_session},
 };
+use crate::lock::lock;
 use crate::telemetry::{TraceScope, WorkDetail, followed};
 
 pub(crate) trait Combine: Sized + Send + Sync + 'static {

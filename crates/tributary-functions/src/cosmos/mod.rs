@@ -38,6 +38,6 @@ pub use queries::{Pages, RowResult, Scope};
 pub use retry::{Attempt, Retryable, retry};
 pub(crate) use retry::{confirmed, decided, decides_on_latest};
 pub(crate) use session::{
-    Captures, EagerApplications, SeenPositions, Session, in_no_session, in_session, lock,
+    Captures, EagerApplications, SeenPositions, Session, in_no_session, in_session,
 };
 pub use transaction::{Refusal, Transaction};

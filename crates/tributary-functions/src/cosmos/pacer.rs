@@ -8,10 +8,12 @@ use std::{
 
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::{lock, metered};
+use super::metered;
+use crate::lock::lock;
 
 /// A rate limit in request units a second. The cost of an operation is known when it ends, so it is paid afterwards:
-/// the next one begins when the rate has yielded all that was spent. Idle time earns nothing.
+/// the next one begins when the rate has yielded all that was spent. Idle time earns nothing. So in any
+/// period, the cost is at most what the rate yields in it, plus that of the operations in flight at its two ends.
 #[derive(Debug)]
 pub struct Pacer {
     rate: Option<NonZeroU32>,
@@ -125,8 +127,38 @@ impl Turns<'_> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::cosmos::meter::CostShare;
+
+    proptest! {
+        /// Operations one after the other, each after a pause of its own; all take no time.
+        #[test]
+        fn the_pacer_spends_no_more_than_its_rate(
+            rate in 1_u32..5_000,
+            operations in proptest::collection::vec((0_u64..2_000, 0_u32..5_000), 1..50),
+        ) {
+            let rate = NonZeroU32::new(rate).unwrap();
+            let start = Instant::now();
+            let mut now = start;
+            let mut paid = start;
+            let mut begun = Vec::new();
+            for (pause_ms, tenths) in operations {
+                now = (now + Duration::from_millis(pause_ms)).max(paid);
+                begun.push((now, f64::from(tenths) / 10.0));
+                paid = paid_at(paid, now, f64::from(tenths) / 10.0, rate);
+            }
+            for first in 0..begun.len() {
+                let mut spent = 0.0;
+                for last in first + 1..begun.len() {
+                    spent += begun[last - 1].1;
+                    let time = (begun[last].0 - begun[first].0).as_secs_f64();
+                    prop_assert!(spent <= time * f64::from(rate.get()) + 0.01);
+                }
+            }
+        }
+    }
 
     #[tokio::test]
     async fn an_operation_in_an_operation_is_paid_once() {

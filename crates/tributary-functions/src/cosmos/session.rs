@@ -14,7 +14,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use azure_data_cosmos::options::SessionToken;
@@ -26,7 +26,7 @@ use super::{
     position::{ContainerTag, Position, SessionPosition, partition_of},
     retry::decided,
 };
-use crate::telemetry;
+use crate::{lock::lock, telemetry};
 
 /// The most bytes of documents that a request keeps. A request that writes more leaves them to the change feed.
 const MAX_DOCUMENT_BYTES: usize = 256 * 1024;
@@ -327,11 +327,6 @@ impl InstanceSession {
         }
         seen.note();
     }
-}
-
-/// Locks also after a panic of another holder: these mutexes guard data that is good enough then.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

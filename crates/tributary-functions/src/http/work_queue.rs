@@ -29,3 +29,23 @@ impl WorkQueue {
         Some(async { Some([entry, turn.await.ok()?]) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_full_queue_refuses_and_an_entry_that_goes_makes_room() {
+        let queue = WorkQueue::new(1, 1);
+        let at_work = queue.enter().unwrap().await.unwrap();
+        let mut waiting = Box::pin(queue.clone().enter().unwrap());
+        assert!(waiting.as_mut().now_or_never().is_none() && queue.enter().is_none());
+        // A caller that goes while it waits leaves nothing behind.
+        drop(waiting);
+        let next = queue.enter().unwrap();
+        drop(at_work);
+        assert!(next.await.is_some() && queue.enter().is_some());
+    }
+}

@@ -53,7 +53,8 @@ use super::{
     leases::{Lease, ProjectionLeases},
     registry::RegisteredProjection,
 };
-use crate::cosmos::{FeedHead, Session, SessionPosition, StoreError, lock};
+use crate::cosmos::{FeedHead, Session, SessionPosition, StoreError};
+use crate::lock::lock;
 
 const MAX_WAITS: usize = 256;
 

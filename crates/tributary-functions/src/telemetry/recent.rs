@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::{Cost, milliseconds};
 use crate::{
-    cosmos::lock,
+    lock::lock,
     values::{Timestamp, fresh_id},
 };
 

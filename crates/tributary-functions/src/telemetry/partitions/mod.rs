@@ -27,7 +27,7 @@ use twox_hash::XxHash64;
 pub(super) use self::counts::PartitionSummary;
 use self::counts::{ContainerCounts, HotPartition};
 use super::{Cost, metrics, recent};
-use crate::cosmos::lock;
+use crate::lock::lock;
 
 const COUNT_WINDOW: Duration = Duration::from_mins(1);
 
