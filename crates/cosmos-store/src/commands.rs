@@ -13,13 +13,8 @@ use cosmos_store::{
     http::{Options, Server, Service, WELL_KNOWN_KEY, authorization},
 };
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use http::{Request, Response};
-use http_body_util::{BodyExt as _, Full};
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
-    rt::TokioExecutor,
-};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::{Client, header::HeaderMap};
 use serde_json::{Value, json, value::RawValue};
 use time::{OffsetDateTime, macros::format_description};
 
@@ -59,7 +54,7 @@ pub(crate) struct ContainerArguments {
 
 /// The items of a container, of a store that runs or that this command runs.
 struct Items {
-    client: Client<HttpConnector, Full<Bytes>>,
+    client: Client,
     url: String,
     path: String,
     _own: Option<Server>,
@@ -82,36 +77,42 @@ impl Items {
             own = Some(server);
         }
         url.truncate(url.trim_end_matches('/').len());
-        let client = Client::builder(TokioExecutor::new()).build_http();
+        let client = Client::builder().no_proxy().build()?;
         Ok(Self { client, url, path, _own: own })
     }
 
-    async fn send(&self, headers: &[(&str, &str)], body: Bytes) -> anyhow::Result<Response<Bytes>> {
+    async fn send(
+        &self,
+        headers: &[(&str, &str)],
+        body: Bytes,
+    ) -> anyhow::Result<(HeaderMap, Bytes)> {
         let Self { url, path, .. } = self;
         let format = format_description!(
             "[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT"
         );
         let date = OffsetDateTime::now_utc().format(format)?;
-        let method = if body.is_empty() { "GET" } else { "POST" };
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("{url}{path}"))
+        let address = format!("{url}{path}");
+        let (method, request) = if body.is_empty() {
+            ("GET", self.client.get(address))
+        } else {
+            ("POST", self.client.post(address).body(body))
+        };
+        let mut request = request
             .header("authorization", authorization(method, path, &date, WELL_KNOWN_KEY))
             .header("x-ms-date", date);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let response = self.client.request(request.body(Full::new(body))?).await;
-        let response = response.with_context(|| {
+        let response = request.send().await.with_context(|| {
             format!("no store answers at {url}: start it, or name its folder with --data")
         })?;
-        let (parts, body) = response.into_parts();
-        let body = body.collect().await?.to_bytes();
-        if !parts.status.is_success() {
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = response.bytes().await?;
+        if !status.is_success() {
             let refusal: Value = serde_json::from_slice(&body).unwrap_or_default();
-            bail!("{}: {}", parts.status, refusal["message"].as_str().unwrap_or_default());
+            bail!("{status}: {}", refusal["message"].as_str().unwrap_or_default());
         }
-        Ok(Response::from_parts(parts, body))
+        Ok((headers, body))
     }
 
     async fn print_pages(&self, headers: &[(&str, &str)], body: Bytes) -> anyhow::Result<()> {
@@ -125,12 +126,12 @@ impl Items {
         while let Some(token) = continuation {
             let token = Some(("x-ms-continuation", &*token)).filter(|(_, token)| !token.is_empty());
             let headers: Vec<_> = headers.iter().copied().chain(token).collect();
-            let response = self.send(&headers, body.clone()).await?;
-            let page: Page<'_> = serde_json::from_slice(response.body())?;
+            let (headers, page) = self.send(&headers, body.clone()).await?;
+            let page: Page<'_> = serde_json::from_slice(&page)?;
             for document in page.documents {
                 writeln!(out, "{document}")?;
             }
-            let next = response.headers().get("x-ms-continuation");
+            let next = headers.get("x-ms-continuation");
             continuation = next.map(|token| token.to_str().map(str::to_owned)).transpose()?;
         }
         Ok(out.flush()?)

@@ -2,19 +2,25 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::LazyLock,
+    time::{Duration, Instant},
+};
 
-use bytes::Bytes;
 use cosmos_store::{
     engine::{Engine, Name},
     http::{Options, Server, Service, WELL_KNOWN_KEY, authorization},
 };
-use http::{Request, response::Parts};
-use http_body_util::{BodyExt as _, Full};
-use hyper_util::{client::legacy::Client, rt::TokioExecutor};
+use http::{Response, response::Parts};
+use http_body_util::BodyExt as _;
+use reqwest::{Body, Client, Method};
 use serde_json::{Value, json};
 
 const DATE: &str = "Thu, 27 Apr 2017 00:51:12 GMT";
+
+/// A connection would end with the test that has opened it.
+static CLIENT: LazyLock<Client> =
+    LazyLock::new(|| Client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap());
 
 async fn served(engine: Engine, options: Options) -> Server {
     Service::new(engine, options).serve(([127, 0, 0, 1], 0).into()).await.unwrap()
@@ -25,19 +31,18 @@ async fn send(
     method: &str,
     path: &str,
     headers: &[(&str, &str)],
-    body: impl Into<Bytes>,
+    body: impl Into<Body>,
 ) -> (Parts, Value) {
-    let client = Client::builder(TokioExecutor::new()).build_http();
-    let mut request = Request::builder()
-        .method(method)
-        .uri(format!("http://{}{path}", server.address()))
+    let address = format!("http://{}{path}", server.address());
+    let mut request = CLIENT
+        .request(Method::from_bytes(method.as_bytes()).unwrap(), address)
         .header("x-ms-date", DATE)
         .header("authorization", authorization(method, path, DATE, WELL_KNOWN_KEY));
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let request = request.body(Full::<Bytes>::from(body.into())).unwrap();
-    let (parts, body) = client.request(request).await.unwrap().into_parts();
+    let response = request.body(body).send().await.unwrap();
+    let (parts, body) = Response::<Body>::from(response).into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     (parts, serde_json::from_slice(&body).unwrap_or_default())
 }
@@ -63,9 +68,8 @@ async fn an_encrypted_port_has_a_certificate_for_this_machine() {
     assert!(server.certificate().unwrap().starts_with("-----BEGIN CERTIFICATE-----"));
     // What is not TLS ends that connection alone.
     for _ in 0..2 {
-        let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
-        let plain = format!("http://{}/", server.address()).parse().unwrap();
-        assert!(client.get(plain).await.is_err());
+        let plain = format!("http://{}/", server.address());
+        assert!(CLIENT.get(plain).send().await.is_err());
     }
     server.stop().await;
 }

@@ -57,7 +57,7 @@ const SOURCES: u8 = 4;
 const OWNERS: u8 = 3;
 
 /// The time in which the proof looks for a shorter history that fails, in milliseconds.
-const MAX_SHRINK_MS: u32 = 10_000;
+const MAX_SHRINK_MS: u32 = 3_000;
 
 /// The time for which a batch is retried.
 const BATCH_BUDGET: Duration = Duration::from_millis(500);

@@ -1,35 +1,17 @@
 //! Items as they are stored, past the app: read in their latest committed state, written as another
 //! program would write them, or made unreadable; and containers whose reads are stale.
 
-use azure_data_cosmos::{
-    FeedScope, Query,
-    options::{OperationOptions, QueryOptions, ReadConsistencyStrategy},
-};
-use futures::TryStreamExt;
 use serde_json::{Value, json};
 use tributary_local::cosmos::FrozenReplica;
 
 use crate::{AppUnderTest, World};
 
-/// Returns the options of queries that see the latest committed state.
-pub(crate) fn reading_latest() -> QueryOptions {
-    let mut latest = OperationOptions::default();
-    latest.read_consistency_strategy = Some(ReadConsistencyStrategy::LatestCommitted);
-    QueryOptions::default().with_operation_options(latest)
-}
-
 /// Poisoned and stale stores.
 impl<A: AppUnderTest> World<A> {
     /// Returns an item in its latest committed state; [`Value::Null`] where there is none.
     pub async fn item(&self, container: &str, id: &str) -> Value {
-        let query = Query::from("SELECT * FROM c WHERE c.id = @id").with_parameter("@id", id);
-        let client = self.container(container).await;
-        let items = client.query_items::<Value>(
-            query.unwrap(),
-            FeedScope::full_container(),
-            Some(reading_latest()),
-        );
-        let mut items: Vec<Value> = items.await.unwrap().try_collect().await.unwrap();
+        let mut items = self.items(container).await;
+        items.retain(|item| item["id"] == id);
         assert!(
             items.len() < 2,
             "{} items of {container} have the id {id}: look for one in World::items",
@@ -40,7 +22,7 @@ impl<A: AppUnderTest> World<A> {
 
     /// Writes an item past the app, over the one that has its partition key and id.
     pub async fn write_item(&self, container: &str, item: &Value) {
-        let partition = self.partition_of(container, item).await;
+        let partition = self.partition_of(container, item);
         let id = item["id"].as_str().unwrap_or_else(|| panic!("an item needs an id: {item}"));
         let client = self.container(container).await;
         client.upsert_item(partition, id, item, None).await.unwrap();
@@ -62,10 +44,10 @@ impl<A: AppUnderTest> World<A> {
     }
 
     /// Returns the partition key of an item.
-    pub(crate) async fn partition_of(&self, container: &str, item: &Value) -> String {
-        let client = self.container(container).await;
-        let properties = client.read(None).await.unwrap().into_model().unwrap();
-        let property = properties.partition_key.paths()[0].trim_start_matches('/');
+    fn partition_of(&self, container: &str, item: &Value) -> String {
+        let definition = self.endpoint.definition(Self::DATABASE, container).unwrap();
+        let path = definition["partitionKey"]["paths"][0].as_str().unwrap_or_default();
+        let property = path.trim_start_matches('/');
         let key = item[property].as_str().unwrap_or_else(|| {
             panic!(
                 "an item of {container} needs a text in {property:?}, and this one has none: {item}"

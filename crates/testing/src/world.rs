@@ -16,8 +16,7 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderMap, Request, StatusCode},
 };
-use azure_data_cosmos::{ContainerClient, CosmosClient, FeedScope, Query};
-use futures::TryStreamExt;
+use azure_data_cosmos::{ContainerClient, CosmosClient};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 use tributary_functions::{
@@ -443,16 +442,10 @@ impl<A: AppUnderTest> World<A> {
         self.invoke_function(function, wire::documents(trigger, &page, &Attempt::default())).await
     }
 
-    /// Returns every item of a container in its latest version, in the order of the change feed.
+    /// Returns every item of a container as it is stored, without a store request.
+    #[expect(clippy::unused_async, reason = "a story reads all that is stored in the same way")]
     pub async fn items(&self, container: &str) -> Vec<Value> {
-        let scope = FeedScope::full_container();
-        let items = self.container(container).await;
-        let items = items.query_items::<Value>(
-            Query::from("SELECT * FROM c"),
-            scope,
-            Some(crate::stored::reading_latest()),
-        );
-        items.await.unwrap().try_collect().await.unwrap()
+        self.endpoint.items(DATABASE, container).unwrap()
     }
 
     /// Returns a client of a container, past the app.

@@ -143,16 +143,24 @@ pub async fn provision(
             client.read(None).await?.into_model()
         };
         let found = found.await;
-        let found =
+        let found: ContainerProperties =
             found.with_context(|| format!("the container '{id}' exists but cannot be read"))?;
-        let [found, wanted] = [&found, container].map(|one| one.partition_key.paths());
-        ensure!(
-            found == wanted,
-            "the container '{id}' is there with the partition key {}, not {}: delete it, or use \
-             another database",
-            found.join(", "),
-            wanted.join(", "),
-        );
+        check_key(container, &serde_json::to_value(found)?)?;
     }
+    Ok(())
+}
+
+/// Checks that a container that is there has the partition key of the file.
+pub(super) fn check_key(wanted: &ContainerProperties, found: &Value) -> anyhow::Result<()> {
+    let found: ContainerProperties = serde::Deserialize::deserialize(found)?;
+    let [found, paths] = [&found, wanted].map(|one| one.partition_key.paths());
+    ensure!(
+        found == paths,
+        "the container '{}' is there with the partition key {}, not {}: delete it, or use another \
+         database",
+        wanted.id,
+        found.join(", "),
+        paths.join(", "),
+    );
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The public handle of the endpoint.
 
+use std::cell::RefCell;
 use std::io;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -12,8 +13,9 @@ use azure_data_cosmos::{
     AccountEndpoint, AccountReference, CosmosClient, CosmosRuntime, CosmosRuntimeBuilder,
     RoutingStrategy,
 };
-use cosmos_store::engine::Name;
+use cosmos_store::engine::{ContainerId, Definition, EpkRange, Name, View};
 use cosmos_store::http::{Server, serve};
+use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::store::EndpointStore;
@@ -51,6 +53,22 @@ impl Default for EndpointOptions {
             chaos: None,
         }
     }
+}
+
+thread_local! {
+    /// For all accounts of a story, which has a thread of its own: a runtime reads the certificates of the system, and
+    /// that takes longer than the requests of most stories.
+    static RUNTIME: RefCell<Option<CosmosRuntime>> = const { RefCell::new(None) };
+}
+
+async fn new_runtime() -> anyhow::Result<CosmosRuntime> {
+    // The port needs no certificates. The probe of gateways of version 2, which the account has not, would.
+    let pool = ConnectionPoolOptions::builder()
+        .with_server_certificate_validation(ServerCertificateValidation::RequiredUnlessEmulator)
+        .with_gateway_v2_disabled(true)
+        .build()?;
+    let runtime = CosmosRuntimeBuilder::new().with_connection_pool(pool).build().await;
+    runtime.context("the SDK cannot make a runtime")
 }
 
 /// A Cosmos DB account of this process, which lives as long as one of its clones or servers.
@@ -103,18 +121,17 @@ impl CosmosEndpoint {
         Ok(RunningServer(server))
     }
 
-    /// Returns the account's address and key for a client of this process, and a runtime for it: clients that share
-    /// one also share what they know of containers. The clients of the process use a port of their own.
+    /// Returns the account's address and key for clients of this process, and the runtime that those of a thread
+    /// share: what it knows of accounts and containers. They use a port of their own.
+    ///
+    /// # Errors
+    /// If no port can be opened, or the SDK cannot make a runtime.
     pub async fn connect(&self) -> anyhow::Result<(AccountReference, CosmosRuntime)> {
         let server = self.own_server.get_or_try_init(|| self.serve(0)).await?;
-        // To read the certificates of the system takes longer than a story's requests, and the port needs none. The
-        // probe of gateways of version 2, which the account has not, would.
-        let pool = ConnectionPoolOptions::builder()
-            .with_server_certificate_validation(ServerCertificateValidation::RequiredUnlessEmulator)
-            .with_gateway_v2_disabled(true)
-            .build()?;
-        let runtime = CosmosRuntimeBuilder::new().with_connection_pool(pool).build().await;
-        Ok((server.account()?, runtime.context("the SDK cannot make a runtime")?))
+        let shared = RUNTIME.with_borrow(Clone::clone);
+        let runtime = if let Some(runtime) = shared { runtime } else { new_runtime().await? };
+        RUNTIME.set(Some(runtime.clone()));
+        Ok((server.account()?, runtime))
     }
 
     /// Creates a client for this account.
@@ -133,7 +150,23 @@ impl CosmosEndpoint {
         database: &str,
         containers: &ContainersFile,
     ) -> anyhow::Result<()> {
-        containers_file::provision(&self.client().await?, database, containers).await
+        let engine = self.store.service.engine();
+        let made = |made: cosmos_store::Result<_>| match made {
+            Err(refusal) if refusal.status != 409 => Err(refusal),
+            made => Ok(made.is_ok()),
+        };
+        made(engine.create_database(&json!({"id": database}), None).await)?;
+        let partitions = self.store.service.options().partitions;
+        for container in containers.containers() {
+            let (parent, json) = (Name::Id(database), serde_json::to_value(container)?);
+            let is_new = made(engine.create_container(parent, &json, partitions, None).await)
+                .with_context(|| format!("the container '{}' cannot be made", container.id))?;
+            if !is_new {
+                let found = self.definition(database, &container.id)?;
+                containers_file::check_key(container, &found)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the number of data-plane requests since the start: reads and writes of items, batches, pages of
@@ -178,13 +211,40 @@ impl CosmosEndpoint {
     /// # Errors
     /// If there is no such container, or its first partition is as small as one can be.
     pub async fn split(&self, database: &str, container: &str) -> anyhow::Result<()> {
-        let engine = self.store.service.engine();
-        let view = engine.view();
-        let found = view.container(Name::Id(database), Name::Id(container));
-        let (container, _) =
-            found.with_context(|| format!("there is no container {container} in {database}"))?;
+        let (view, container, _) = self.find(database, container)?;
         let first = view.partitions(container).first().map(|partition| partition.id);
-        Ok(engine.split(container, first.unwrap_or_default()).await?)
+        Ok(self.store.service.engine().split(container, first.unwrap_or_default()).await?)
+    }
+
+    /// Returns all items of a container in their latest state, without a request.
+    ///
+    /// # Errors
+    /// If there is no such container.
+    pub fn items(&self, database: &str, container: &str) -> anyhow::Result<Vec<Value>> {
+        let (view, container, _) = self.find(database, container)?;
+        let items = view.scan(container, &EpkRange::all(), None);
+        items.map(|item| Ok(serde_json::from_slice(&item.body)?)).collect()
+    }
+
+    /// Returns the definition of a container, as the store answers it.
+    ///
+    /// # Errors
+    /// If there is no such container.
+    pub fn definition(&self, database: &str, container: &str) -> anyhow::Result<Value> {
+        let (.., definition) = self.find(database, container)?;
+        Ok(definition.json.clone())
+    }
+
+    fn find(
+        &self,
+        database: &str,
+        container: &str,
+    ) -> anyhow::Result<(View, ContainerId, Arc<Definition>)> {
+        let view = self.store.service.engine().view();
+        let found = view.container(Name::Id(database), Name::Id(container));
+        let (id, definition) =
+            found.with_context(|| format!("there is no container {container} in {database}"))?;
+        Ok((view, id, definition))
     }
 
     /// Returns the number of items of all containers.

@@ -9,7 +9,10 @@ use crate::World;
 
 /// Creates a world with the people `ann` (Ann) and `bob` (Bob), and Ann's room `r1`.
 pub(crate) async fn rooms() -> World {
-    let world = World::new().await;
+    rooms_in(World::new().await).await
+}
+
+pub(crate) async fn rooms_in(world: World) -> World {
     person(&world, "ann", "Ann").await.expect(201);
     person(&world, "bob", "Bob").await.expect(201);
     room(&world, "r1", "ann").await.expect(201);

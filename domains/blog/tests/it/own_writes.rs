@@ -14,7 +14,7 @@ async fn each_list_shows_the_writes_of_its_caller() {
     let stale = ["users", "posts", "feed"];
     // A list whose trigger has never run is behind.
     world.settle().await;
-    let mut caller = OwnWrites::of(&world, Duration::from_secs(2), &stale).await;
+    let mut caller = OwnWrites::of(&world, Duration::from_millis(500), &stale).await;
     let ids = |list: &Value| {
         let items = list["items"].as_array().unwrap();
         items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()

@@ -14,7 +14,7 @@ async fn each_list_shows_the_writes_of_its_caller() {
     let stale = ["customer", "leaderboard", "product", "productMeta"];
     // A list whose trigger has never run is behind.
     world.settle().await;
-    let mut caller = OwnWrites::of(&world, Duration::from_secs(2), &stale).await;
+    let mut caller = OwnWrites::of(&world, Duration::from_millis(500), &stale).await;
 
     let order = json!({"items": [given::line("c1", "p1", 1)]});
     caller.write("POST", "/api/customers/bob/orders", Some(order)).await;

@@ -1,12 +1,18 @@
 //! A paused projection: its batches are refused, and none is lost.
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
 
-use tributary_local::cosmos::{Fault, RequestKind::Read};
-use tributary_testing::problems::problem;
+use tributary_local::cosmos::{
+    ContainersFile, CosmosEndpoint, EndpointOptions, Fault, RequestKind::Read,
+};
+use tributary_testing::{AppUnderTest, problems::problem};
 
 use super::{attentive, pause, resume};
-use crate::{World, given};
+use crate::{Rooms, World, given};
 
 async fn copies(world: &World) -> usize {
     let people = world.items("people").await;
@@ -64,9 +70,11 @@ async fn a_batch_is_refused_while_the_state_of_its_projection_cannot_be_read() {
 
 #[tokio::test]
 async fn without_the_container_of_states_all_projections_run_and_none_can_be_paused() {
-    let world = given::rooms().await;
-    world.container("projections").await.delete(None).await.unwrap();
-    let world = attentive(&world).await;
+    let endpoint = CosmosEndpoint::new(EndpointOptions::default()).unwrap();
+    let file = fs::read_to_string(Path::new(Rooms::ROOT).join("infra/containers.json")).unwrap();
+    let others = ContainersFile::parse(&file.replace("\"projections\"", "\"another\"")).unwrap();
+    endpoint.provision(World::DATABASE, &others).await.unwrap();
+    let world = attentive(&given::rooms_in(World::on(endpoint).await).await).await;
     world.deliver("RoomCopies", &world.items("rooms").await).await.unwrap();
     assert_eq!(copies(&world).await, 1);
     let all = world.get("/api/projections").await.expect(200).json();
