@@ -11,7 +11,6 @@ use tributary_local::cosmos::FrozenReplica;
 
 use crate::{AppUnderTest, World};
 
-/// Returns the options of queries that see the latest committed state.
 pub(crate) fn reading_latest() -> QueryOptions {
     let mut latest = OperationOptions::default();
     latest.read_consistency_strategy = Some(ReadConsistencyStrategy::LatestCommitted);
@@ -61,7 +60,6 @@ impl<A: AppUnderTest> World<A> {
         container.delete_item(partition.to_owned(), id, None).await.unwrap();
     }
 
-    /// Returns the partition key of an item.
     pub(crate) async fn partition_of(&self, container: &str, item: &Value) -> String {
         let client = self.container(container).await;
         let properties = client.read(None).await.unwrap().into_model().unwrap();
