@@ -22,7 +22,6 @@ pub(super) async fn blog() -> (World, String) {
 /// The header that the platform sends for a user that is signed in with Microsoft Entra.
 pub(crate) const PRINCIPAL_ID: &str = "X-MS-CLIENT-PRINCIPAL-ID";
 
-/// Sends a request of a user, or without a user.
 pub(crate) async fn call_as(
     world: &World,
     user: Option<&str>,

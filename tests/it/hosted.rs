@@ -2,28 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use axum::{
-    body::{Body, to_bytes},
-    http::Request,
-};
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
-    rt::TokioExecutor,
-};
 use serde_json::Value;
 use tributary_local::{
+    client::Client,
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, RunningServer},
     host::{Console, FunctionApp, Host, HostOptions, Settings},
 };
+use tributary_testing::handler;
 
 use crate::world::Answer;
 
-/// The app behind a host.
 pub(crate) struct Hosted {
     pub(crate) host: Host,
     pub(crate) endpoint: CosmosEndpoint,
     pub(crate) console: Console,
-    client: Client<HttpConnector, Body>,
+    client: Client,
     _server: RunningServer,
 }
 
@@ -35,7 +28,6 @@ impl Hosted {
         Self::of(root(), &[&settings, more].concat(), HostOptions::new(folder())).await
     }
 
-    /// The app in a folder.
     pub(crate) async fn of(app: &Path, more: &[(&str, &str)], options: HostOptions) -> Self {
         let endpoint = CosmosEndpoint::new(EndpointOptions::default()).unwrap();
         let containers = ContainersFile::read(root().join("infra/containers.json")).unwrap();
@@ -51,7 +43,7 @@ impl Hosted {
         let console = Console::kept();
         let options = HostOptions { console: console.clone(), ..options };
         let host = Host::start(app, &settings, options).await.unwrap();
-        let client = Client::builder(TokioExecutor::new()).build_http();
+        let client = Client::new("").unwrap();
         Self { host, endpoint, console, client, _server: server }
     }
 
@@ -72,16 +64,9 @@ impl Hosted {
         body: Value,
     ) -> Answer {
         let url = format!("{}{path}", self.host.url());
-        let mut request = Request::builder().method(method).uri(url);
-        for (name, value) in headers.iter().chain(&[("content-type", "application/json")]) {
-            request = request.header(*name, *value);
-        }
-        let body = if body.is_null() { Body::empty() } else { Body::from(body.to_string()) };
-        let answer = self.client.request(request.body(body).unwrap()).await.unwrap();
-        let (parts, body) = answer.map(Body::new).into_parts();
-        let body = to_bytes(body, usize::MAX).await.unwrap();
-        let text = String::from_utf8(body.to_vec()).unwrap();
-        Answer { status: parts.status, headers: parts.headers, text }
+        let headers = [headers, &[("content-type", "application/json")]].concat();
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        handler::send(&self.client, method, &url, &headers, body).await.unwrap()
     }
 }
 

@@ -9,18 +9,6 @@ use tributary_testing::interleavings::amid;
 use crate::{audit, blog as given, expect::problem};
 
 #[tokio::test]
-async fn a_comment_made_while_its_post_is_deleted_goes_with_it() {
-    let world = given::blog().await;
-    let comment = async {
-        given::comment(&world, "p1", "bob", "Just in time").await.expect(201);
-    };
-    amid((&world, Replace, "posts"), world.delete("/api/posts/p1"), comment).await.expect(204);
-    world.settle().await;
-    let left = world.items("posts").await;
-    assert!(left.iter().all(|item| item["type"] == "deletedPost"), "{left:?}");
-}
-
-#[tokio::test]
 async fn of_two_claims_of_a_leaked_name_at_once_one_succeeds() {
     let world = given::blog().await;
     audit::reserve(&world, "zoe", "nobody", audit::LONG_AGO).await;

@@ -209,11 +209,7 @@ fn containers(c: &DataCharacteristics) -> ContainerDecision {
         };
         ("one container", reason)
     };
-    let periods = "Periods with a management of their own do not call for a container each, which the guide does not \
-                   recommend: a period in the key and a time to live do the same.";
-    let has_periods = c.access.independent_periods == Some(true);
-    let reasons = [reason].into_iter().chain(has_periods.then_some(periods)).collect();
-    ContainerDecision { architecture, reasons }
+    ContainerDecision { architecture, reasons: vec![reason] }
 }
 
 #[cfg(test)]

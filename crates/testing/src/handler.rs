@@ -7,12 +7,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{body::Bytes, http::Request};
-use http_body_util::{BodyExt, Full};
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
-    rt::TokioExecutor,
-};
+use axum::body::Bytes;
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, BufReader},
@@ -20,7 +15,11 @@ use tokio::{
     task::JoinHandle,
     time::{sleep, timeout},
 };
-use tributary_local::{cosmos::RunningServer, host::Settings};
+use tributary_local::{
+    client::{Call, Client},
+    cosmos::RunningServer,
+    host::Settings,
+};
 
 use crate::{Answer, AppUnderTest, World};
 
@@ -32,7 +31,7 @@ pub struct Handler {
     url: String,
     lines: Arc<Mutex<Vec<String>>>,
     readers: Vec<JoinHandle<()>>,
-    client: Client<HttpConnector, Full<Bytes>>,
+    client: Client,
     _store: RunningServer,
 }
 
@@ -63,7 +62,7 @@ impl Handler {
         let lines = Arc::default();
         let out = keep(child.stdout.take().unwrap(), &lines);
         let readers = vec![out, keep(child.stderr.take().unwrap(), &lines)];
-        let client = Client::builder(TokioExecutor::new()).build_http();
+        let client = Client::new("").unwrap();
         let mut handler = Self { child, url: String::new(), lines, readers, client, _store: store };
         let ready = handler.line("ready for the Functions host").await;
         handler.url = format!("http://{}", ready["server.address"].as_str().unwrap());
@@ -94,16 +93,8 @@ impl Handler {
         path: &str,
         headers: &[(&str, &str)],
         body: impl Into<Bytes>,
-    ) -> Result<Answer, hyper_util::client::legacy::Error> {
-        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let response = self.client.request(request.body(Full::new(body.into())).unwrap()).await?;
-        let (parts, body) = response.into_parts();
-        let bytes = body.collect().await.unwrap().to_bytes();
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        Ok(Answer { status: parts.status, headers: parts.headers, text })
+    ) -> Option<Answer> {
+        send(&self.client, method, &format!("{}{path}", self.url), headers, body).await
     }
 
     /// Everything that was written so far.
@@ -132,6 +123,21 @@ impl Handler {
             reader.await.unwrap();
         }
     }
+}
+
+/// Sends a request to a URL. `None` if the connection ends before the whole answer.
+pub async fn send(
+    client: &Client,
+    method: &str,
+    url: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> Option<Answer> {
+    let with =
+        |call: Call, (name, value): &(&str, &str)| call.header(name.parse().unwrap(), *value);
+    let call = headers.iter().fold(Call::new(method.parse().unwrap(), url), with);
+    let reply = client.send(&Call { body: Some(body.into()), ..call }).await.ok()?;
+    Some(Answer { status: reply.status, text: reply.text(), headers: reply.headers })
 }
 
 /// The first `Some` within the deadline.

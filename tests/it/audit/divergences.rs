@@ -28,7 +28,6 @@ const RESERVATION: Place = ("users", "username:ann", "username");
 
 const GIVEN_UP: &str = "1970-01-01T00:00:00.000Z";
 
-/// A change past the app.
 #[derive(Clone, Debug)]
 enum Damage {
     Change(Place, Value),
@@ -276,7 +275,6 @@ async fn a_finding_has_versions_numbers_and_names_but_no_contents() {
     );
 }
 
-/// Runs the audit as a timer does.
 async fn tick(world: &World, repair: bool) -> Result<(), String> {
     let audit = AuditOptions { settle: Duration::ZERO, repair };
     world.with_app(AppOptions { audit, ..World::options() }).await.tick("AuditBlog").await

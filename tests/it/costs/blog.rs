@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// A user or a post by its number.
 #[derive(Clone, Copy)]
 pub(super) struct Id(u32);
 
@@ -42,7 +41,6 @@ impl Id {
     }
 }
 
-/// The blog, with all changes delivered.
 pub(super) async fn blog() -> World {
     let world = World::with_partitions(4).await;
     let users = [AUTHOR, WRITER, RENAMED].into_iter().chain((0..LIKES).map(|n| READER.plus(n)));

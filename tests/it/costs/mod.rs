@@ -15,7 +15,6 @@ use crate::{
     world::{TestApp, World},
 };
 
-/// A request, as the table names it.
 struct Asked {
     id: &'static str,
     /// The method and the path in backticks, and the case behind a comma.
@@ -60,7 +59,6 @@ async fn every_request_costs_what_the_documents_say() {
     hold_costs::<TestApp>("docs/costs.json", costs);
 }
 
-/// All requests of the table, in their order.
 fn asked() -> Vec<Asked> {
     let mut all = Vec::new();
     let mut add = |id, what: &'static str, path: &str, body| {
@@ -114,7 +112,6 @@ async fn warm(world: &World) {
     world.settle().await;
 }
 
-/// Sends a request, and returns its row and its cost.
 async fn cost(world: &World, asked: Asked) -> (String, MeasuredCost<'static>) {
     let Asked { id, what, path, body } = asked;
     let (method, request) = what.trim_start_matches('`').split_once(' ').unwrap();

@@ -1,14 +1,9 @@
 //! The alerts: what they query exists, they cover every projection, and each has a word in the
 //! documents.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-};
+use std::collections::BTreeSet;
 
-use serde_json::Value;
-
-use super::{bicep::Bicep, root, text};
+use super::{bicep::Bicep, text};
 use crate::{common::openapi, world::World};
 
 /// The functions that create items in a container that no trigger reads.
@@ -28,20 +23,6 @@ fn keys_in(file: &str) -> Vec<String> {
     };
     let properties = bicep.nodes().into_iter().filter(is_key);
     properties.map(|node| bicep.string(node.named_child(1).unwrap())).collect()
-}
-
-/// The bindings of each function whose trigger is of this type.
-fn functions(trigger: &str) -> BTreeMap<String, Value> {
-    let folders = fs::read_dir(root().join("functions")).unwrap().map(Result::unwrap);
-    let named = folders.filter_map(|folder| {
-        let name = folder.file_name().into_string().unwrap();
-        let function: Value =
-            serde_json::from_str(&text(&format!("functions/{name}/function.json"))).unwrap();
-        let bindings = function["bindings"].as_array().unwrap();
-        let binding = bindings.iter().find(|binding| binding["type"] == trigger)?;
-        Some((name, binding.clone()))
-    });
-    named.collect()
 }
 
 fn datatable(query: &str, name: &str) -> BTreeSet<Vec<String>> {
@@ -69,14 +50,12 @@ fn every_alert_is_in_the_documents_and_has_a_runbook() {
 /// `cargo xtask functions` writes the rows of the queries, one for each trigger.
 #[test]
 fn the_queries_find_the_leases_of_each_trigger() {
-    let triggers = functions("cosmosDBTrigger");
+    let triggers = datatable("lease-age", "triggers");
     assert!(triggers.len() >= 4, "{triggers:?}");
-    let prefix = |one: &Value| one["leaseContainerPrefix"].as_str().unwrap().to_owned();
-    let prefixes: Vec<String> = triggers.values().map(prefix).collect();
-    for (one, other) in prefixes.iter().flat_map(|one| prefixes.iter().map(move |it| (one, it))) {
+    let prefixes = || triggers.iter().map(|row| row[2].as_str());
+    for (one, other) in prefixes().flat_map(|one| prefixes().map(move |it| (one, it))) {
         assert!(one == other || !one.contains(other), "{one} also looks like {other}");
     }
-    assert!(triggers.values().all(|one| one["leaseContainerName"] == "leases"), "{triggers:?}");
 }
 
 #[test]
@@ -90,25 +69,18 @@ fn every_command_that_can_create_counts_as_a_write() {
         assert!(watched.contains(&row[1]), "no projection reads {row:?}");
     }
     let writers: BTreeSet<&str> = writers.iter().map(|row| row[0].as_str()).collect();
-    for (name, trigger) in functions("httpTrigger") {
-        let methods = trigger["methods"].as_array().cloned().unwrap_or_default();
-        let creates = methods.iter().any(|method| method == "post" || method == "put");
-        let alone = methods.len() == 1;
-        let is_expected = creates && alone && !WRITE_NOTHING_WATCHED.contains(&name.as_str());
-        let is_there = writers.contains(name.as_str());
+    for function in World::http_functions() {
+        let name = function.name;
+        let is_expected = matches!(function.method.as_str(), "POST" | "PUT")
+            && !WRITE_NOTHING_WATCHED.contains(&name);
+        let is_there = writers.contains(name);
         assert!(!is_there || is_expected, "{name} is no writer of a watched container");
         assert!(
-            is_there || !is_expected || !may_create(&name),
+            is_there || !is_expected || openapi::status(&function) != 201,
             "infra/kql/change-feed-silent.kql lacks a row among the writers, with the container:\n    \
              \"{name}\", \"container\",\nIf no projection reads it, WRITE_NOTHING_WATCHED lacks {name}."
         );
     }
-}
-
-/// Returns true if the first good answer of a function is a 201, as `docs/api.md` has it.
-fn may_create(name: &str) -> bool {
-    let function = World::http_functions().into_iter().find(|function| function.name == name);
-    function.is_none_or(|function| openapi::status(&function) == 201)
 }
 
 #[test]

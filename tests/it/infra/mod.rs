@@ -13,7 +13,6 @@ use std::{fs, path::PathBuf};
 
 use bicep::{Bicep, bicep_files};
 
-/// The text of a file of the repository.
 fn text(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }

@@ -34,7 +34,6 @@ async fn hasty(world: &World) -> World {
     world.with_app(AppOptions { background, ..World::options() }).await
 }
 
-/// Returns the number of remaining likes.
 async fn likes(world: &World) -> usize {
     world.items("posts").await.iter().filter(|item| item["type"] == "like").count()
 }

@@ -114,7 +114,6 @@ async fn live(world: &World, container: &str, kind: &str) -> Vec<Value> {
     items
 }
 
-/// Returns a path with the fields of an item.
 fn filled(path: &str, item: &Value) -> String {
     let fields = item.as_object().unwrap().iter();
     fields.fold(path.to_owned(), |path, (name, value)| {

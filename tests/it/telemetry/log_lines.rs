@@ -57,7 +57,6 @@ async fn lines() -> (World, [Value; 7]) {
     (world, lines)
 }
 
-/// Checks fields of a line.
 fn says(line: &Value, fields: &Value) {
     for (name, value) in fields.as_object().unwrap() {
         assert_eq!(line[name], *value, "{name} of {line}");

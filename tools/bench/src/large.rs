@@ -18,7 +18,7 @@ use crate::{
     handler::{LOG_DELAY, MeasuredHandler},
     machine,
     report::{Table, each, rate},
-    world::{BenchWorld, USERS, WRITERS, author, comment, post, send_all, user},
+    world::{BenchWorld, OF_POSTS, USERS, WRITERS, author, comment, like, post, send_all, user},
 };
 
 const HEADS: &str = "work | items | seconds | items/s | requests an item | RU an item";
@@ -33,7 +33,7 @@ pub(crate) struct LargeOptions {
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     items: usize,
 
-    /// The number of posts that are created; at least 1.
+    /// The number of posts that are created, or that each projection reads; at least 200.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     posts: usize,
 }
@@ -42,6 +42,8 @@ pub(crate) struct LargeOptions {
 enum Part {
     /// Posts created through the API by 16 clients.
     Posts,
+    /// The changes of posts, through each projection by itself.
+    Projections,
     /// A renamed user, whose name is on posts and comments.
     Rename,
     /// The items that `NewsMigration` moves to `feeds_historical`.
@@ -57,13 +59,14 @@ struct LargeApp<'a> {
 }
 
 pub(crate) async fn run(options: &LargeOptions) -> anyhow::Result<()> {
-    ensure!(options.items >= 2 && options.posts >= 1, "--items or --posts is too small");
+    ensure!(options.items >= 2 && options.posts >= 200, "--items or --posts is too small");
     let mut table = Table::new(HEADS);
     let parts = if options.parts.is_empty() { Part::value_variants() } else { &options.parts };
     for part in parts {
         let mut app = LargeApp::start(&mut table).await?;
         match part {
             Part::Posts => app.posts(options.posts).await?,
+            Part::Projections => app.projections(options.posts).await?,
             Part::Rename => app.rename(options.items).await?,
             Part::News => app.news(options.items).await?,
             Part::Products => app.products(options.items).await?,
@@ -84,14 +87,51 @@ impl<'a> LargeApp<'a> {
         Ok(Self { world, handler, table })
     }
 
-    async fn posts(&mut self, n: usize) -> anyhow::Result<()> {
+    async fn users(&self) -> anyhow::Result<()> {
         let users = (0..USERS).map(|n| user(&author(n), &format!("Author{n}")));
-        send_all(&self.handler, users.collect()).await?;
+        send_all(&self.handler, users.collect()).await
+    }
+
+    async fn posts(&mut self, n: usize) -> anyhow::Result<()> {
+        self.users().await?;
         let posts = (0..n).map(|number| post(number, "A title of a usual length")).collect();
         let began = self.begin("posts created by 16 clients");
         send_all(&self.handler, posts).await?;
         self.end(began, n).await;
         self.delivered("their changes in all projections", n).await
+    }
+
+    async fn projections(&mut self, n: usize) -> anyhow::Result<()> {
+        self.users().await?;
+        self.answer(&post(0, "A title")).await?;
+        let now = Timestamp::now();
+        let first = json!({"id": "p0", "postId": "p0"});
+        self.clone("posts", "postId", &first, n, |item, number| {
+            item["id"] = json!(format!("p{number}"));
+            item["postId"] = item["id"].clone();
+            item["userId"] = json!(author(number));
+            item["userUsername"] = json!(format!("Author{}", number % USERS));
+            item["content"] = json!("A text of some length. ".repeat(40));
+            item["creationDate"] = json!(now.before(Duration::from_secs((n - number) as u64)));
+        })
+        .await?;
+        // The author of the next post likes each.
+        let likes = (0..n).map(|n| like(n, &author(n + 1))).collect();
+        let deletes = (n - 100..n).map(|n| Call::delete(format!("/api/posts/p{n}"))).collect();
+        for (what, calls) in [
+            ("new posts", Vec::new()),
+            ("posts that were liked, and the likes", likes),
+            ("the newest posts deleted", deletes),
+        ] {
+            send_all(&self.handler, calls).await?;
+            for function in OF_POSTS {
+                let what = format!("{what}: {function}");
+                let began = self.begin(&what);
+                let changes = self.world.drain(&self.handler, &[function]).await?;
+                self.end(began, changes).await;
+            }
+        }
+        Ok(())
     }
 
     /// Half are posts, the others comments. The projections write the copies before the rename.
@@ -181,7 +221,6 @@ impl<'a> LargeApp<'a> {
         Ok(())
     }
 
-    /// Measures a rename until all items have the name, and then the changes that follow.
     async fn renamed(
         &mut self,
         what: &str,

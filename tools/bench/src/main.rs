@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: the cost of the handler. `docs/performance.md` has its numbers.
 
 mod cold_start;
-mod feed;
+mod lag;
 mod large;
 mod load;
 mod models;
@@ -36,9 +36,9 @@ enum Bench {
     Load(load::LoadOptions),
     /// The dearest request of each HTTP function, found by a generator, beside its limits.
     Worst,
-    /// Changes a second through each projection, and its lag.
-    Feed(feed::FeedBenchOptions),
-    /// The time of what touches 100,000 items: renames, migration.
+    /// The lag of the projections under a steady load.
+    Lag(lag::LagOptions),
+    /// The time of what touches 100,000 items, renames and migration, and the changes a second through each projection.
     Large(large::LargeOptions),
     /// The ten requests of the article on its data models V1, V2 and V3, side by side.
     Models(models::ModelsOptions),
@@ -54,7 +54,7 @@ fn main() -> anyhow::Result<()> {
             Bench::Overhead(options) => overhead::run(options, background).await,
             Bench::Load(options) => load::run(options).await,
             Bench::Worst => worst::run().await,
-            Bench::Feed(options) => feed::run(options).await,
+            Bench::Lag(options) => lag::run(options).await,
             Bench::Large(options) => large::run(options).await,
             Bench::Models(options) => models::run(options).await,
         }

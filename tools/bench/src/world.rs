@@ -19,6 +19,8 @@ use tributary_local::{
 use crate::handler::{Connection, MeasuredHandler};
 
 const DATABASE: &str = "tributary";
+/// The projections that read `posts`.
+pub(crate) const OF_POSTS: [&str; 3] = ["PostCopiesInUsers", "HomeFeed", "PostsIntegrity"];
 /// Authors `u0`, `u1`, …, which also comment on and like each other's posts.
 pub(crate) const USERS: usize = 20;
 /// Users `r0`, `r1`, … that have no items yet.
@@ -160,7 +162,7 @@ fn reactions() -> Vec<Call> {
 }
 
 pub(crate) async fn send_all(handler: &MeasuredHandler, calls: Vec<Call>) -> anyhow::Result<()> {
-    let share = calls.len().div_ceil(WRITERS);
+    let share = calls.len().div_ceil(WRITERS).max(1);
     let loaders = calls.chunks(share).map(async |calls| {
         let connection = Connection::new(handler.address)?;
         for call in calls {

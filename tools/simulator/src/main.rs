@@ -77,10 +77,6 @@ pub(crate) struct ChaosCli {
     /// whose list must always show all of them.
     #[arg(long, value_name = "N", default_value_t = 0)]
     copies: usize,
-
-    /// Shows the lines of the host and the handlers.
-    #[arg(long)]
-    verbose: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -71,11 +71,10 @@ pub(crate) async fn run<W: Workload>(
     if let Some(copies) = &copies {
         copies.write(&database).await?;
     }
-    let console = if cli.verbose { Console::verbose() } else { Console::silent() };
     let options = HostOptions {
         poll_delay: Some(Duration::from_millis(100)),
         retry_scale: 0.05,
-        console: console.clone(),
+        console: Console::silent(),
         chaos: Some(chaos.clone()),
         ..HostOptions::new(&app.folder)
     };
@@ -124,7 +123,7 @@ pub(crate) async fn run<W: Workload>(
     let client = endpoint.client().await?;
     let database = client.database_client(DATABASE);
     let divergences = Vec::new();
-    let mut store = QuietStore { endpoint, client, containers, console, app, model, divergences };
+    let mut store = QuietStore { endpoint, client, containers, app, model, divergences };
     let explained =
         store.compare(&mut rebuilder, copies.as_mut(), tally.killed, quiet_since).await?;
     let letters = items(&database, "dead-letters", "SELECT * FROM c").await?;
@@ -150,7 +149,6 @@ struct QuietStore<W> {
     /// Its leases are those of the run.
     client: CosmosClient,
     containers: ContainersFile,
-    console: Console,
     app: BuiltApp,
     model: W,
     divergences: Vec<String>,
@@ -220,7 +218,7 @@ impl<W: Workload> QuietStore<W> {
     }
 
     async fn handler(&self) -> anyhow::Result<QuietHandler> {
-        let process = HandlerProcess::start(self.app.handler(), self.console.clone());
+        let process = HandlerProcess::start(self.app.handler(), Console::silent());
         let url = process.watch().url().await?;
         Ok(QuietHandler { process, api: Api::new(&url, true)?, url })
     }
@@ -240,7 +238,7 @@ impl<W: Workload> QuietStore<W> {
             if matches!(function.trigger, FunctionTrigger::Cosmos(_)) {
                 let options = FeedOptions {
                     retry_scale: 0.05,
-                    console: self.console.clone(),
+                    console: Console::silent(),
                     lease_client: Some(leases.clone()),
                     ..FeedOptions::default()
                 };

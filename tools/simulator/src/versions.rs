@@ -86,36 +86,3 @@ impl<T> Versions<T> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn a_former_version_is_right_within_the_lag_alone_and_a_404_only_now() {
-        let mut item = Versions::default();
-        let reply = |status| Reply::new(status, serde_json::Value::Null);
-        assert!(item.was_put(1, &reply(201)) && !item.was_put(2, &reply(201)));
-        let lagging = Instant::now().checked_sub(Duration::from_mins(1)).unwrap();
-        let newest = Instant::now();
-        for (status, shown, oldest, right) in [
-            (200, 2, newest, true),
-            (200, 1, newest, false),
-            (200, 1, lagging, true),
-            (200, 3, lagging, false),
-            (404, 2, lagging, false),
-            (204, 2, newest, false),
-        ] {
-            let reply = Reply { oldest, ..reply(status) };
-            assert_eq!(
-                item.is_shown(&reply, |version| *version == shown),
-                right,
-                "{status} {shown}"
-            );
-        }
-        assert!(item.was_deleted(&reply(204)) && !item.was_deleted(&reply(204)));
-        assert!(item.is_shown(&reply(404), |_| false));
-    }
-}

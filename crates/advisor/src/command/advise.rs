@@ -137,7 +137,7 @@ Examples
 posts.toml may have
   [volume]   items = 5_000_000, gigabytes = 40, items-per-entity-per-day = 12
   [load]     writes-per-second = 300 (or high-write-volume = true), high-query-load = false
-  [access]   temporal = true, uniform = false, by-id-only, analytics-and-real-time, independent-periods
+  [access]   temporal = true, uniform = false, by-id-only, analytics-and-real-time
   [tenants]  count = 400, largest-gigabytes = 3
   [paths]    id = \"/id\", entity = \"/userId\", time = \"/createdAt\", tenant = \"/tenantId\"
 

@@ -43,7 +43,6 @@ pub(super) struct DataAccess {
     pub(super) uniform: Option<bool>,
     pub(super) by_id_only: Option<bool>,
     pub(super) analytics_and_real_time: Option<bool>,
-    pub(super) independent_periods: Option<bool>,
 }
 
 #[derive(Debug, Default, PartialEq, Deserialize)]

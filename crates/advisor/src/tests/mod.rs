@@ -18,7 +18,6 @@ mod ranking;
 mod samples;
 mod times;
 
-/// A sample, its requests and its options.
 #[derive(Clone, Default)]
 struct ValidationWorld {
     items: Vec<Value>,

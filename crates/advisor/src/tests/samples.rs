@@ -17,7 +17,6 @@ fn skewed(n: u64, of: u64, most: u64) -> u64 {
     ((most as f64).powf(random(n, of)) - 1.0) as u64
 }
 
-/// Returns filters by values of the sample.
 fn by(paths: &[&str]) -> Value {
     paths.iter().map(|path| ((*path).to_owned(), json!("?"))).collect::<Map<_, _>>().into()
 }

@@ -46,7 +46,6 @@ impl Folder {
         self.command(&[&["advise"], arguments].concat()).output().unwrap().into()
     }
 
-    /// Runs `advise` with the words of a line.
     pub(crate) fn advise_line(&self, line: &str) -> CommandOutput {
         self.advise(&line.split_whitespace().collect::<Vec<_>>())
     }

@@ -73,7 +73,6 @@ impl Replicas {
     }
 }
 
-/// Returns true if the request asks for the latest committed state.
 fn demands_newest(request: &Request<Bytes>) -> bool {
     let is = |name: &str, wanted: &[&str]| {
         let value = request.headers().get(name).and_then(|value| value.to_str().ok());
@@ -172,7 +171,6 @@ impl Splits {
         Self { chaos, next: Mutex::new(next), under_way: Mutex::default() }
     }
 
-    /// Returns true while a partition of a container splits.
     pub(super) fn is_splitting(&self, container: ContainerId) -> bool {
         lock(&self.under_way).contains(&container)
     }

@@ -26,13 +26,11 @@ use crate::chaos::ChaosKind;
 pub(super) struct Front {
     pub(super) app: FunctionApp,
     pub(super) handlers: Vec<HandlerWatch>,
-    /// The number of handlers that get requests.
     pub(super) n_serving: usize,
     pub(super) client: HandlerClient,
     pub(super) invoker: Arc<dyn Invoker>,
     pub(super) options: HostOptions,
     pub(super) local: LocalOptions,
-    /// The most bytes of a request's body.
     pub(super) body_limit: u64,
     pub(super) instance_id: String,
     pub(super) started: Instant,
@@ -112,7 +110,6 @@ impl Front {
         Ok(StatusCode::ACCEPTED.into_response())
     }
 
-    /// Answers a request.
     pub(super) async fn answer(State(front): State<Arc<Self>>, request: Request) -> Response {
         let version = request.version();
         let accepted = accepted(&request);

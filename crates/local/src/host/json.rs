@@ -55,7 +55,6 @@ impl<'a> Node<'a> {
         Ok(fields)
     }
 
-    /// Returns a node with other fields.
     pub(super) fn with<'b>(&self, fields: &'b Map<String, Value>) -> Node<'b>
     where
         'a: 'b,

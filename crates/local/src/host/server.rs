@@ -206,7 +206,6 @@ impl Front {
         serde_json::from_slice(&answer.into_body().collect().await.ok()?.to_bytes()).ok()
     }
 
-    /// Asks the first handler for a path.
     async fn ask(&self, path: &str) -> Option<Response> {
         let url = self.handlers.first()?.url().await.ok()?;
         let answer = self.client.get(format!("{url}/{path}").parse().ok()?).await.ok()?;
@@ -251,7 +250,6 @@ struct TriggerHandlers {
     apart: Option<Arc<dyn Invoker>>,
 }
 
-/// Starts the pumps and timers of an app.
 fn start_triggers(
     front: &Front,
     handlers: TriggerHandlers,

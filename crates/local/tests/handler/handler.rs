@@ -207,7 +207,6 @@ fn record(what: &Value) -> Result<(), Box<dyn Error>> {
     Ok(file.write_all(format!("{what}\n").as_bytes())?)
 }
 
-/// Returns the lines of a header.
 fn lines((name, value): (&String, &Value)) -> Vec<String> {
     let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
     let line = |value: &Value| format!("{name}: {}\r\n", value.as_str().unwrap_or_default());

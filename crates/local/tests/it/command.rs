@@ -8,11 +8,8 @@ use serde_json::{Value, json};
 use tributary_local::cosmos::{CosmosEndpoint, EndpointOptions};
 
 use crate::hosted::get;
-use crate::support::{
-    Folder, app, containers, cosmos_function, eventually, http_function, staged, until,
-};
+use crate::support::{Folder, app, containers, cosmos_function, http_function, staged, until};
 
-/// A running `cargo local` and its output on stdout.
 pub(crate) struct Running {
     child: Child,
     stdout: BufReader<std::process::ChildStdout>,
@@ -21,11 +18,7 @@ pub(crate) struct Running {
 
 impl Running {
     pub(crate) fn start(app: &Folder, arguments: &[&str]) -> Self {
-        Self::of(&mut command(app, arguments))
-    }
-
-    fn of(command: &mut Command) -> Self {
-        let mut child = command.spawn().unwrap();
+        let mut child = command(app, arguments).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let stderr = BufReader::new(child.stderr.take().unwrap());
         Self { child, stdout, stderr }
@@ -44,13 +37,11 @@ impl Running {
         (running, api)
     }
 
-    /// Waits for a line on stderr that has `text`.
     pub(crate) fn complains_of(&mut self, text: &str) {
         let mut lines = self.stderr.by_ref().lines();
         assert!(lines.any(|line| line.unwrap().contains(text)), "{text}");
     }
 
-    /// Sends a signal and waits for the end; gives what else came on stdout.
     pub(crate) fn end_by(self, signal: &str) -> String {
         self.ended_by(signal).0
     }
@@ -81,7 +72,6 @@ fn command(app: &Folder, arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs the command to its end: the exit code, stdout and stderr.
 pub(crate) fn finished(app: &Folder, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = command(app, arguments).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -187,28 +177,6 @@ async fn the_start_names_the_functions_by_domain_and_three_addresses() {
     assert_eq!(addresses, wanted);
 }
 
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn the_browser_opens_the_page_when_the_app_is_ready() {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    let app = app();
-    let programs = app.path().join("programs");
-    std::fs::create_dir(&programs).unwrap();
-    let browser = programs.join("xdg-open");
-    let opened = app.path().join("opened");
-    let script = format!("#!/bin/sh\necho \"$1\" > {0}.new && mv {0}.new {0}\n", opened.display());
-    std::fs::write(&browser, script).unwrap();
-    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
-    let mut command = command(&app, &[&FREE_PORTS[..], &["--open"]].concat());
-    let mut running = Running::of(command.env("PATH", path));
-    let api = running.ready()["api"].as_str().unwrap().to_owned();
-    let url = eventually("it is opened", async || std::fs::read_to_string(&opened).ok()).await;
-    assert_eq!(url.trim_end(), api.trim_end_matches("api"));
-    running.end_by("-INT");
-}
-
 #[test]
 fn a_failed_start_is_one_clear_sentence() {
     let app = app();
@@ -229,7 +197,6 @@ fn a_failed_start_is_one_clear_sentence() {
         (1, &FREE_PORTS, "exit status: 7"),
         (1, &["--demo"], "--demo: there is no "),
         (1, &["--demo", "shop"], "--demo shop: there is no "),
-        (2, &["--chaos", "meteor=0.1"], "no kind \"meteor\" of chaos, only duplicates"),
         (2, &["--chaos", "crash=2"], "crash must be a probability from 0 to 1"),
     ] {
         let (ended, stdout, stderr) = finished(&app, arguments);

@@ -8,7 +8,6 @@ use tributary_local::host::connect;
 use crate::command::{Running, finished};
 use crate::support::{Folder, app, containers};
 
-/// Starts the endpoint with the data of a folder.
 async fn start(app: &Folder, data: &str) -> (Running, ContainerClient) {
     let mut running = Running::start(app, &["--cosmos-only", "--cosmos-port", "0", "--data", data]);
     let ready = running.ready();

@@ -211,7 +211,6 @@ async fn a_lease_is_acquired_while_its_owner_writes_it() {
     assert_eq!(handler.ids(), ["p1", "p2"]);
 }
 
-/// Writes until the store no longer throttles.
 async fn write(store: &Store, id: &str) {
     let document = json!({"id": id, "postId": id});
     while store.posts.upsert_item(id.to_owned(), id, &document, None).await.is_err() {}

@@ -78,12 +78,10 @@ impl Hosted {
         format!("{}{path}", self.host.url())
     }
 
-    /// Returns `127.0.0.1:<port>`.
     pub(crate) fn address(&self) -> &str {
         self.host.url().trim_start_matches("http://")
     }
 
-    /// Sends these bytes and reads one answer.
     pub(crate) async fn send_raw(&self, bytes: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(self.address()).await.unwrap();
         stream.write_all(bytes).await.unwrap();
@@ -102,7 +100,6 @@ fn header<'a>(headers: &'a [String], name: &str) -> Option<&'a str> {
     headers.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
-/// Sends a request to an absolute address.
 pub(crate) async fn send(method: Method, url: &str, headers: &[(&str, &str)], body: &str) -> Reply {
     let mut call = Call::new(method, "");
     for (name, value) in headers {
@@ -153,7 +150,6 @@ pub(crate) async fn read(stream: &mut (impl AsyncRead + Unpin), is_head: bool) -
     }
 }
 
-/// Parses an answer as soon as it is complete.
 fn parse(bytes: &[u8], is_head: bool, ended: bool) -> Option<Answer> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches("HTTP/1.1 100 Continue\r\n\r\n");

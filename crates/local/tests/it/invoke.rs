@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::command::{Running, local};
 use crate::support::{Folder, containers, cosmos_function, http_function, staged};
 
-/// A running app, and its port.
 struct App {
     folder: Folder,
     running: Running,
@@ -52,7 +51,6 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Checks the exit code and that a text is on stderr.
 #[track_caller]
 fn ends(output: &Output, code: i32, said: &str) {
     let stderr = text(&output.stderr);

@@ -109,7 +109,6 @@ async fn a_lease_that_an_operator_takes_away_is_acquired_again() {
     running.pump.end().await;
 }
 
-/// Returns the number of different documents that were delivered.
 fn n_delivered(handler: &Handler) -> usize {
     BTreeSet::from_iter(handler.ids()).len()
 }

@@ -4,7 +4,6 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tributary_local::host::newtonsoft::{Exception, rewritten_date, write_page};
 
-/// Returns the text for a string that does not throw.
 fn rewritten(text: &str) -> Option<String> {
     rewritten_date(text).unwrap()
 }

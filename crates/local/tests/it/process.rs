@@ -32,7 +32,6 @@ async fn process(url: &str) -> Option<u64> {
     (answer.status == StatusCode::IM_A_TEAPOT).then(|| answer.json()["process"].as_u64().unwrap())
 }
 
-/// Waits for an answer of another process than this one.
 async fn another(url: &str, earlier: Option<u64>) -> u64 {
     eventually("it is another process", async || {
         process(url).await.filter(|now| Some(*now) != earlier)

@@ -11,7 +11,6 @@ package = { name = "handler", edition = "2024" }
 workspace = {}
 "#;
 
-/// Creates an app that is a Cargo project.
 fn project(manifest: &str, source: &str) -> Folder {
     let app = Folder::new();
     app.write("host.json", host_json())

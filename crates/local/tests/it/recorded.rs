@@ -98,7 +98,6 @@ async fn invocations() -> Vec<Delivery> {
     sent
 }
 
-/// Returns headers by their names in lower case.
 fn by_name<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
     let lines = lines.map(|line| line.split_once(": ").unwrap());
     lines.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect()
@@ -145,7 +144,6 @@ fn cut_like(sent: &mut Value, recorded: &Value) {
     }
 }
 
-/// Takes the document out of the body.
 fn take_document(body: &mut Value) -> Option<Value> {
     let text = body["Data"]["documents"].take();
     let page: String = serde_json::from_str(text.as_str()?).unwrap();

@@ -37,7 +37,6 @@ async fn send(stream: &mut (impl AsyncWrite + Unpin), steps: &Value) {
     }
 }
 
-/// Returns the recorded time if this one is near.
 fn near(recorded_s: f64, seconds: f64) -> f64 {
     if (recorded_s - seconds).abs() < TOLERANCE_S { recorded_s } else { seconds }
 }

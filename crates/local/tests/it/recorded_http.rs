@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tributary_local::host::{HostOptions, Keys};
 
-use crate::hosted::{Answer, Delivery, Hosted, get, unchunked};
+use crate::hosted::{Answer, Delivery, Hosted, unchunked};
 use crate::support::{all_paths, http_function};
 
 #[derive(Deserialize)]
@@ -90,7 +90,6 @@ fn headers_of(delivery: &Delivery) -> Vec<String> {
     headers
 }
 
-/// Returns the differences from the recording, in sentences.
 fn differences(case: &Case, answer: &Answer, seen: &[Delivery]) -> Vec<String> {
     let mut differences = Vec::new();
     let mut differ = |what: &str, expected: String, got: String| {
@@ -160,18 +159,6 @@ async fn an_answer_without_chunks_has_the_length_zero() {
     hosted.folder.answers(&json!({ "headers": {}, "body": "", "chunked": true }));
     let answer = hosted.send_raw(b"GET /api/a HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert_eq!(answer.headers, ["content-length: 0"]);
-    hosted.host.stop().await;
-}
-
-#[tokio::test]
-async fn the_status_of_the_host_names_the_host() {
-    let hosted = Hosted::start(&all_paths()).await;
-    let status = get(&hosted.url("/admin/host/status")).await.json();
-    assert_eq!((&status["state"], &status["version"]), (&json!("Running"), &json!("4.1037.0.0")));
-    for name in ["id", "versionDetails", "platformVersion", "instanceId", "computerName"] {
-        assert!(status[name].is_string(), "{name} of {status}");
-    }
-    assert!(status["processUptime"].is_u64());
     hosted.host.stop().await;
 }
 

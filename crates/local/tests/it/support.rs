@@ -38,7 +38,6 @@ impl Folder {
         &self.0
     }
 
-    /// Sets the answer of the handler.
     pub(crate) fn answers(&self, answer: &Value) {
         self.write("answer", answer);
     }
@@ -91,7 +90,6 @@ pub(crate) fn timer_function(schedule: &str) -> Value {
     ] })
 }
 
-/// Returns the function `Rest`, which takes every path below `api/`.
 pub(crate) fn all_paths() -> [(&'static str, Value); 1] {
     [("Rest", http_function("api/{*path}", &[], "anonymous"))]
 }
@@ -127,19 +125,16 @@ pub(crate) fn settings() -> Settings {
     [("CosmosDatabase", "test"), ("MaxItems", " 4 "), limit].into_iter().collect()
 }
 
-/// Returns the settings, and one more.
 pub(crate) fn settings_with(name: &str, value: &str) -> Settings {
     let mut settings = settings();
     settings.set(name, value);
     settings
 }
 
-/// Reads one function as the host does.
 pub(crate) fn function(json: &Value) -> Function {
     function_of(&host_json(), json)
 }
 
-/// Reads the function of an app with this `host.json`.
 pub(crate) fn function_of(host: &Value, json: &Value) -> Function {
     let folder = Folder::new();
     folder.write("host.json", host).write("functions/Copies/function.json", json);
@@ -177,7 +172,6 @@ impl Store {
         self.posts.upsert_item(id.to_owned(), id, &post, None).await.unwrap();
     }
 
-    /// Creates posts whose ids are `prefix` and a number.
     pub(crate) async fn fill(&self, prefix: &str, n_posts: usize) {
         for number in 0..n_posts {
             self.put(&format!("{prefix}{number}"), json!({})).await;
@@ -200,7 +194,6 @@ impl Store {
         client.database_client("test").container_client("posts", None).await.unwrap()
     }
 
-    /// Returns the items of the lease container.
     pub(crate) async fn lease_items(&self) -> Vec<Value> {
         found(&self.leases, "SELECT * FROM c", FeedScope::full_container()).await
     }
@@ -219,7 +212,6 @@ impl Store {
     }
 }
 
-/// Returns all results of a query.
 pub(crate) async fn found<T: DeserializeOwned + Send + 'static>(
     container: &ContainerClient,
     query: impl Into<Query>,
@@ -232,7 +224,6 @@ pub(crate) fn status<T>(result: Result<T, CosmosError>) -> u16 {
     result.map_or_else(|error| error.status().status_code().into(), |_| 200)
 }
 
-/// A trigger that runs until it is told to end.
 pub(crate) struct RunningPump {
     stop: CancellationToken,
     task: JoinHandle<()>,
@@ -261,7 +252,6 @@ pub(crate) fn feed_options() -> FeedOptions {
     }
 }
 
-/// An invocation of a handler.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
     pub(crate) id: String,
@@ -275,7 +265,6 @@ impl Received {
         serde_json::from_str(once).unwrap()
     }
 
-    /// Returns the documents.
     pub(crate) fn documents(&self) -> Vec<Value> {
         serde_json::from_str(&self.page()).unwrap()
     }
@@ -294,7 +283,6 @@ pub(crate) struct Handler {
 }
 
 impl Handler {
-    /// Lets the next `times` invocations fail.
     pub(crate) fn fails(&self, times: usize) {
         *self.failures.lock().unwrap() = times;
     }
@@ -303,7 +291,6 @@ impl Handler {
         self.received.lock().unwrap().clone()
     }
 
-    /// Returns the ids of all documents that it has received.
     pub(crate) fn ids(&self) -> Vec<String> {
         self.received().iter().flat_map(Received::ids).collect()
     }
@@ -335,12 +322,10 @@ pub(crate) async fn eventually<T>(what: &str, mut condition: impl AsyncFnMut() -
     }
 }
 
-/// Waits until a condition is true.
 pub(crate) async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     eventually(what, async || condition().await.then_some(())).await;
 }
 
-/// Waits until a line has `text`.
 pub(crate) async fn until_printed(console: &Console, text: &str) {
     until(text, async || console.lines().iter().any(|line| line.contains(text))).await;
 }
@@ -377,7 +362,6 @@ pub(crate) fn staged(functions: &[(&str, Value)]) -> Folder {
     folder
 }
 
-/// Creates a staged app whose handler has every path below `api/`.
 pub(crate) fn app() -> Folder {
     staged(&all_paths())
 }

@@ -297,7 +297,7 @@ impl Caller {
         let sign = if path.contains('?') { '&' } else { '?' };
         let path = format!("{path}{sign}code=sesame-code");
         let headers: Vec<_> = self.1.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        self.0.try_send(method, &path, &headers, body).await.ok()
+        self.0.try_send(method, &path, &headers, body).await
     }
 
     async fn send_example(&self, example: &Example) -> Answer {

@@ -7,7 +7,6 @@
 mod dead_letters;
 mod given;
 mod http;
-mod interleavings;
 mod operator;
 mod projections;
 mod songs;

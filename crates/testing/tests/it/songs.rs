@@ -52,28 +52,6 @@ struct Favourite {
     person_id: PersonId,
 }
 
-/// The tags of songs.
-struct SongCopies;
-
-impl Copies for SongCopies {
-    const FUNCTION: &'static str = "SongCopies";
-    type Change = SongsItem;
-    type Copy = Value;
-
-    fn copies_of(change: &SongsItem) -> Vec<VersionedCopy<Value>> {
-        let (id, live) = match change {
-            SongsItem::Song(song) => (&song.id, Some(json!({"tags": song.tags}))),
-            SongsItem::DeletedSong(deleted) => (&deleted.id, None),
-            _ => return Vec::new(),
-        };
-        VersionedCopy::of(change, id, ("personId", "all"), live)
-    }
-
-    fn may_be_rewritten(_change: &SongsItem) -> bool {
-        false
-    }
-}
-
 /// The numbers of songs by tag. A tag that a song has twice is counted twice.
 struct SongTags;
 
@@ -91,7 +69,6 @@ impl Aggregate for SongTags {
     }
 }
 
-/// The numbers of favourites by person.
 struct FavouriteCounts;
 
 impl Aggregate for FavouriteCounts {
@@ -142,8 +119,7 @@ fn id_of(person: &PersonId) -> String {
 const ROUTE: &str = "/api/songs/{songId}/favourites/{personId}";
 
 fn songs(context: &Context<'_>) -> Result<Domain, ConfigError> {
-    let [songs, copies, counts] =
-        ["rooms", "people", "room-counts"].map(|id| context.cosmos.container(id));
+    let [songs, counts] = ["rooms", "room-counts"].map(|id| context.cosmos.container(id));
     let functions = vec![
         put("Favour", ROUTE, Function, favour),
         delete("Disfavour", ROUTE, Function, disfavour),
@@ -151,11 +127,10 @@ fn songs(context: &Context<'_>) -> Result<Domain, ConfigError> {
     Ok(Domain {
         http_functions: bind(functions, &CountedChildren::<Favourite>::new(songs.clone())),
         projections: vec![
-            Arc::new(CopyProjection::<SongCopies>::new(&songs, &copies)),
             Arc::new(AggregateProjection::<SongTags>::new(&songs, &counts)),
             Arc::new(AggregateProjection::<FavouriteCounts>::new(&songs, &counts)),
         ],
-        containers: vec![songs, copies, counts],
+        containers: vec![songs, counts],
         ..Domain::new("songs")
     })
 }
@@ -187,7 +162,6 @@ fn song(version: u64, tags: &[&str]) -> Value {
     })
 }
 
-/// Checks the totals of some keys.
 async fn are_counted<const N: usize>(world: &World, keys: [&str; N], expected: [i64; N]) {
     let counts = World::cosmos(&world.endpoint).await.container("room-counts");
     assert_eq!(aggregate::totals(&counts, keys).await.unwrap(), expected, "{keys:?}");
@@ -350,9 +324,4 @@ impl SongWriter {
 #[test]
 fn the_tags_of_songs_are_counted_as_their_definition_says() {
     proof::aggregate::<SongWriter, SongTags>("room-counts").unwrap();
-}
-
-#[test]
-fn copies_that_show_no_count_end_as_their_definition_says() {
-    proof::copies::<SongWriter, SongCopies>("people").unwrap();
 }

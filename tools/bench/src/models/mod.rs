@@ -8,9 +8,6 @@ mod v3;
 mod data;
 mod requests;
 
-#[cfg(test)]
-mod tests;
-
 use std::{
     sync::Arc,
     time::{Duration, Instant},

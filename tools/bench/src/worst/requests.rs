@@ -38,7 +38,6 @@ pub(super) fn all(data: &Data) -> Vec<OfFunction> {
     all
 }
 
-/// Returns the request with a body of a MiB whose end is missing.
 fn late_invalid((_, call): &CostlyRequest) -> Option<CostlyRequest> {
     let mut body = call.body.as_ref()?.strip_suffix(b"}")?.to_vec();
     body.extend(br#","ignored":""#);

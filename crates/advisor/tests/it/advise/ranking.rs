@@ -12,7 +12,6 @@ fn strategies(advice: &Value) -> Vec<&str> {
     ranked.iter().map(|standing| standing["report"]["strategy"].as_str().unwrap()).collect()
 }
 
-/// The whole answer, as a reader sees it.
 #[test]
 fn the_given_candidates_are_compared_and_the_best_is_explained() {
     let candidates = ["--candidate", "/userId", "--candidate", "/tag", "--candidate", "/id"];
@@ -46,7 +45,6 @@ fn the_definition_is_an_entry_of_containers_json_that_is_read_again() {
     assert_eq!(strategies(&advice), ["/userId", "/tag,/userId"]);
 }
 
-/// For CI.
 #[test]
 fn a_warning_about_the_current_key_is_exit_code_1() {
     let folder = posts();

@@ -69,12 +69,10 @@ impl ContainerWorld {
         self.command(arguments).output().await.unwrap().into()
     }
 
-    /// Draws a sample of the container.
     async fn sample(&self, arguments: &[&str]) -> CommandOutput {
         self.run(&[&["sample", "--container", "orders"], arguments].concat()).await
     }
 
-    /// Returns the names of the files in the folder.
     fn files(&self) -> Vec<String> {
         let files = fs::read_dir(self.folder.path("")).unwrap();
         files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
@@ -97,7 +95,6 @@ async fn put(container: &ContainerClient, item: Value) {
     container.create_item(key, &id, &item, None).await.unwrap();
 }
 
-/// Returns the number after a word of the output.
 fn number_after(text: &str, word: &str) -> f64 {
     let (_, rest) = text.split_once(word).unwrap_or_else(|| panic!("{word} in {text}"));
     let end =

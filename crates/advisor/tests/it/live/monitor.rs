@@ -22,7 +22,6 @@ fn lines(rows: &[Value]) -> String {
     rows.iter().map(|row| row.to_string() + "\n").collect()
 }
 
-/// Returns the exit code and the output of `--json`.
 fn json_of(output: &CommandOutput) -> (i32, Value) {
     let json = serde_json::from_str(&output.out);
     (output.code, json.unwrap_or_else(|_| panic!("{output:?}")))

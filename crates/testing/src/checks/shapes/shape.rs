@@ -18,7 +18,6 @@ struct Shape {
     in_all: BTreeSet<Property>,
 }
 
-/// Returns the shapes of all types, by container and type.
 fn shapes(samples: &Samples) -> BTreeMap<(&str, String), Shape> {
     let mut shapes = BTreeMap::<_, Shape>::new();
     for (container, items) in samples {
@@ -108,47 +107,32 @@ mod tests {
 
     use super::*;
 
-    fn rooms(items: &[Value]) -> Samples {
-        [("rooms".to_owned(), items.to_vec())].into()
-    }
-
     #[test]
     fn each_change_of_a_shape_is_a_sentence() {
+        let samples = |items: &[&Value]| -> Samples {
+            [("rooms".to_owned(), items.iter().map(|item| (*item).clone()).collect())].into()
+        };
         let room = json!({"type": "room", "id": "r", "size": 4, "seats": [{"row": 1}]});
         let named = json!({"type": "room", "id": "r", "size": 4, "seats": [], "name": "Blue"});
-        let samples = rooms(&[room.clone(), named.clone()]);
-        assert_eq!(differences(&samples, &samples), [""; 0]);
-        // The order and the values do not matter.
-        let others = rooms(&[named.clone(), room.clone(), room.clone()]);
-        assert_eq!(differences(&samples, &others), [""; 0]);
-
-        let changed = |item: &Value, name: &str, value: Value| {
-            let mut item = item.clone();
-            item[name] = value;
-            differences(&samples, &rooms(&[room.clone(), named.clone(), item]))
-        };
-        assert_eq!(
-            changed(&room, "seats", json!([{"row": 1, "left": true}])),
-            ["`room` in rooms: an item has `seats[].left: boolean`, and no sample has it."]
-        );
-        assert_eq!(
-            changed(&room, "size", json!("4")),
-            [
-                "`room` in rooms: an item has `size: string`, and no sample has it.",
-                "`room` in rooms: an item lacks `size: number`, and each sample has it.",
-            ]
-        );
-        assert_eq!(
-            changed(&json!({"type": "hall", "id": "h"}), "id", json!("h")),
-            ["`hall` in rooms: there is no sample."]
-        );
-        assert_eq!(
-            differences(&samples, &rooms(std::slice::from_ref(&room))),
-            ["`room` in rooms: a sample has `name: string`, and no item has it."]
-        );
-        assert_eq!(
-            differences(&samples, &Samples::new()),
-            ["`room` in rooms: the story stores none."]
-        );
+        let other = json!({"type": "room", "id": "r", "size": "4", "seats": [{"left": true}]});
+        let hall = json!({"type": "hall", "id": "h"});
+        let both = samples(&[&room, &named]);
+        for (items, expected) in [
+            // The order and the values do not matter.
+            (&[&named, &room, &room][..], &[][..]),
+            (
+                &[&room, &named, &other],
+                &[
+                    "`room` in rooms: an item has `seats[].left: boolean`, and no sample has it.",
+                    "`room` in rooms: an item has `size: string`, and no sample has it.",
+                    "`room` in rooms: an item lacks `size: number`, and each sample has it.",
+                ],
+            ),
+            (&[&room, &named, &hall], &["`hall` in rooms: there is no sample."]),
+            (&[&room], &["`room` in rooms: a sample has `name: string`, and no item has it."]),
+            (&[], &["`room` in rooms: the story stores none."]),
+        ] {
+            assert_eq!(differences(&both, &samples(items)), expected);
+        }
     }
 }

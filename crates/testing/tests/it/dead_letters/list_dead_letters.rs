@@ -29,8 +29,9 @@ async fn the_list_has_each_dead_letter_newest_first_without_its_document() {
         world.write_item("rooms", &bad_room(&format!("bad{n}"))).await;
     }
     for item in &world.items("rooms").await {
-        for function in FUNCTIONS {
-            world.deliver(function, std::slice::from_ref(item)).await.unwrap();
+        // The feed may deliver an item more than once.
+        for function in [FUNCTIONS, FUNCTIONS].concat() {
+            given::deliver(&world, function, item).await;
         }
     }
     let all = world.list("/api/dead-letters").await;

@@ -4,7 +4,6 @@ mod delete_dead_letter;
 mod get_dead_letter;
 mod list_dead_letters;
 mod replay_dead_letter;
-mod stored;
 
 use serde_json::Value;
 

@@ -10,7 +10,7 @@ use crate::{
     World,
     given::{self, bad_room, path, replay},
 };
-use tributary_testing::problems::problem;
+use tributary_testing::{interleavings::amid, problems::problem};
 
 async fn copies(world: &World) -> Vec<Value> {
     let mut people = world.items("people").await;
@@ -102,6 +102,27 @@ async fn a_change_that_fails_again_keeps_its_dead_letter_with_the_new_reason() {
 
     world.write_item("rooms", &good_room("bad")).await;
     replay(&world, &dead_letter).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_dead_letter_stored_anew_while_it_is_replayed_stays() {
+    let world = given::rooms().await;
+    let bad = bad_room("r1");
+    let good = world.item("rooms", "r1").await;
+    given::deliver(&world, "RoomCopies", &bad).await;
+    let dead_letter = world.list("/api/dead-letters").await.remove(0);
+    let spoilt_again = async {
+        world.write_item("rooms", &bad).await;
+        given::deliver(&world, "RoomCopies", &bad).await;
+    };
+    let held = (&world, Batch, "dead-letters");
+    let answer = amid(held, replay(&world, &dead_letter), spoilt_again).await;
+    problem(&answer, 409);
+    assert_eq!(dead_letters(&world).await.len(), 1);
+
+    world.write_item("rooms", &good).await;
+    replay(&world, &dead_letter).await.expect(200);
+    assert!(world.list("/api/dead-letters").await.is_empty());
 }
 
 #[tokio::test]

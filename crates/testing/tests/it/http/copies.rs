@@ -24,7 +24,6 @@ const TOKEN: &str = "consistency-token";
 const ROOMS: &str = "/api/people/ann/rooms";
 const MOMENT: Duration = Duration::from_millis(300);
 
-/// Creates the world with Ann's room `r1` and its copies.
 async fn settled() -> World {
     let world = given::rooms().await;
     world.settle().await;

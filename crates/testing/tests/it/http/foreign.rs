@@ -57,7 +57,6 @@ impl ErrorBody for Envelope {
     }
 }
 
-/// An error of the app's own.
 enum Refused {
     Api(ApiError),
     OnStrike,
@@ -122,12 +121,10 @@ async fn invite(
     .await
 }
 
-/// Lets a person wave to all.
 async fn wave(actor: Actor, Params(id): Params<PersonId>) -> Result<StatusCode, ApiError> {
     actor.must_be(id.as_str()).map(|()| StatusCode::NO_CONTENT)
 }
 
-/// Returns the caller, if there is one.
 async fn who_am_i(actor: Option<Actor>) -> Json<Vec<PersonId>> {
     let id = actor.as_ref().and_then(Actor::user_id);
     Json(id.and_then(|id| PersonId::parse(id.to_owned()).ok()).into_iter().collect())

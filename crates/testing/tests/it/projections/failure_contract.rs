@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tributary_local::cosmos::{
     Fault,
-    RequestKind::{Batch, Create, Read, Replace, Upsert},
+    RequestKind::{Create, Upsert},
 };
 
 use crate::{World, given};
@@ -14,25 +14,6 @@ use crate::{World, given};
 /// More faults than any invocation can meet.
 const ENDLESS: usize = 1_000_000;
 
-/// Transient failures, each kind as often as an invocation can retry it. The SDK retries, too, so the app
-/// does not see a single refusal.
-const TRANSIENT: [(Fault, usize); 5] = [
-    (Fault::Refused(429), 25),
-    (Fault::Refused(449), 1),
-    (Fault::Refused(503), 6),
-    (Fault::Refused(412), 4),
-    (Fault::AnswerLost, 2),
-];
-
-async fn check_copies(world: &World) {
-    let room = world.get("/api/rooms/r1").await.expect(200).json();
-    let newest = world.get("/api/newest-rooms").await.expect(200).json()["items"].clone();
-    assert_eq!(newest, json!([room]));
-    assert_eq!(world.list("/api/people/ann/rooms").await, [room]);
-    assert!(world.items("dead-letters").await.is_empty(), "no change became a dead letter");
-}
-
-/// Delivers until it succeeds, and returns the number of failures before.
 async fn deliver_until_it_succeeds(world: &World, function: &str, items: &[Value]) -> usize {
     let mut failures = 0;
     while world.deliver(function, items).await.is_err() {
@@ -40,28 +21,6 @@ async fn deliver_until_it_succeeds(world: &World, function: &str, items: &[Value
         assert!(failures < 1_000, "{function} never succeeds");
     }
     failures
-}
-
-#[tokio::test]
-async fn an_invocation_outlasts_transient_failures() {
-    let world = given::rooms().await;
-    for (fault, times) in TRANSIENT {
-        for (kind, container) in [
-            (Read, "people"),
-            (Create, "people"),
-            (Replace, "people"),
-            (Read, "newest-rooms"),
-            (Batch, "newest-rooms"),
-        ] {
-            world.endpoint.inject(fault, kind, container, times);
-        }
-        let items = world.items("rooms").await;
-        for function in ["RoomCopies", "NewestRooms", "RoomsIntegrity"] {
-            world.deliver(function, &items).await.unwrap();
-        }
-        check_copies(&world).await;
-        given::titled(&world, "r1", "ann", &format!("{fault:?}")).await.expect(200);
-    }
 }
 
 #[tokio::test]

@@ -6,5 +6,4 @@ mod failure_contract;
 mod poisoned;
 mod stale_reads;
 mod texts;
-mod window;
 mod window_repairs;

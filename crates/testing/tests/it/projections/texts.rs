@@ -3,16 +3,12 @@
 
 use std::{fs, path::Path};
 
-use futures::future::join_all;
 use proptest::{prelude::*, sample::select};
 use serde_json::Value;
 use tributary_functions::values::may_be_rewritten_by_host;
-use tributary_local::host::{Console, FeedOptions, FeedPump, newtonsoft::rewritten_date};
+use tributary_local::host::newtonsoft::rewritten_date;
 
 use crate::{World, given};
-
-/// A text that stops the trigger of a host that parses dates.
-const KILLER: &str = "/Date(500000000000000)/";
 
 fn recorded() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -47,8 +43,9 @@ struct Texts {
 
 /// Returns the recorded texts that are titles, names and purposes, five for each person.
 fn texts() -> Vec<Texts> {
-    let odd = ["9999-12-31T24:00:00Z", KILLER, "\u{85}\"\\/<>&'\u{2028}\u{7f}"].map(str::to_owned);
-    let mut texts = [odd.to_vec(), recorded()].concat();
+    // Two of them stop the trigger of a host that parses dates.
+    let odd = ["9999-12-31T24:00:00Z", "/Date(500000000000000)/", "\u{85}\"\\/<>&'\u{2028}\u{7f}"];
+    let mut texts = [odd.map(str::to_owned).to_vec(), recorded()].concat();
     texts.retain(|text| (1..=100).contains(&text.chars().count()));
     let people = texts.chunks_exact(5).map(|five| {
         let [a, b, c, d, purpose] = five.to_vec().try_into().unwrap();
@@ -75,7 +72,6 @@ impl Texts {
         }
     }
 
-    /// Checks that every query shows the texts as they were written.
     async fn are_shown(&self, world: &World, id: &str, round: usize) {
         let room = world.get(&format!("/api/rooms/{id}")).await.expect(200).json();
         assert_eq!(room["personName"], self.names[round]);
@@ -146,24 +142,4 @@ proptest! {
             prop_assert!(may_be_rewritten_by_host(&delivered), "{text} came as {delivered}");
         }
     }
-}
-
-#[tokio::test]
-async fn a_text_that_no_date_can_hold_does_not_stop_the_feed() {
-    let world = given::rooms().await;
-    given::booking_for(&world, "r1", "bob", KILLER).await.expect(201);
-    let pumps = world
-        .with_host_that_parses_dates()
-        .pumps(&FeedOptions { console: Console::kept(), ..FeedOptions::default() });
-    let drained = join_all(pumps.iter().map(FeedPump::drain)).await;
-    let stopped = drained.into_iter().filter_map(|drained| Some(drained.err()?.to_string()));
-    let stopped: Vec<_> = stopped.collect();
-    // The setting in host.json prevents this.
-    assert_eq!(stopped.len(), 4, "each trigger on rooms stops: {stopped:?}");
-    assert!(stopped[0].contains("encountered an unhandled user exception"), "{stopped:?}");
-    assert!(world.list("/api/newest-rooms").await.is_empty());
-
-    world.settle().await;
-    let newest = world.list("/api/newest-rooms").await;
-    assert_eq!(newest[0]["bookingCount"], 1);
 }

@@ -60,6 +60,25 @@ pub(super) async fn the_window_is_right(world: &World) {
 }
 
 #[tokio::test]
+async fn sources_of_one_moment_move_up_from_the_last_id() {
+    let world = World::with_partitions(3).await;
+    given::person(&world, "ann", "Ann").await.expect(201);
+    given::more_rooms(&world, 0..16).await;
+    // The 8 oldest have one date, so their ids decide which of them fill the window up.
+    let date = json!({"creationDate": "2026-11-21T09:00:00.120Z"});
+    for n in (0..8).map(|n| n * 3 % 8) {
+        world.change_item("rooms", &format!("n{n:02}"), &date).await;
+    }
+    world.settle().await;
+    the_window_is_right(&world).await;
+    for id in ["n15", "n14", "n13"] {
+        world.delete(&format!("/api/rooms/{id}")).await.expect(204);
+    }
+    world.settle().await;
+    the_window_is_right(&world).await;
+}
+
+#[tokio::test]
 async fn a_member_whose_copy_was_deleted_is_written_again_by_a_replay() {
     let world = given::rooms().await;
     world.settle().await;
