@@ -22,6 +22,7 @@ use std::{
     cell::RefCell,
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
+    env,
     fmt::Debug,
     future::poll_fn,
     pin::pin,
@@ -55,6 +56,9 @@ use crate::{AppUnderTest, World};
 
 const SOURCES: u8 = 4;
 const OWNERS: u8 = 3;
+
+/// The histories of a proof; the environment variable `PROPTEST_CASES` asks for more.
+const HISTORIES: u32 = 8;
 
 /// The time in which the proof looks for a shorter history that fails, in milliseconds.
 const MAX_SHRINK_MS: u32 = 3_000;
@@ -279,8 +283,9 @@ fn run<T: Debug>(
     steps: &impl Strategy<Value = T>,
     proof: impl AsyncFn(T) -> Result<(), String>,
 ) -> Result<(), String> {
+    let cases = env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     let config = Config {
-        cases: 16,
+        cases: cases.unwrap_or(HISTORIES),
         max_shrink_iters: 100,
         max_shrink_time: MAX_SHRINK_MS,
         ..Config::default()

@@ -6,6 +6,7 @@
 mod hosted;
 mod support;
 
+mod bodies;
 mod command;
 mod config;
 mod containers_file;
@@ -18,7 +19,6 @@ mod newtonsoft;
 mod process;
 mod projects;
 mod recorded;
-mod recorded_bodies;
 mod recorded_http;
 mod repeats;
 mod replicas;
