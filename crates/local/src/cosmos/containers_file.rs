@@ -143,17 +143,19 @@ pub async fn provision(
             client.read(None).await?.into_model()
         };
         let found = found.await;
-        let found: ContainerProperties =
+        let found =
             found.with_context(|| format!("the container '{id}' exists but cannot be read"))?;
-        check_key(container, &serde_json::to_value(found)?)?;
+        check_key(container, &found)?;
     }
     Ok(())
 }
 
 /// Checks that a container that is there has the partition key of the file.
-pub(super) fn check_key(wanted: &ContainerProperties, found: &Value) -> anyhow::Result<()> {
-    let found: ContainerProperties = serde::Deserialize::deserialize(found)?;
-    let [found, paths] = [&found, wanted].map(|one| one.partition_key.paths());
+pub(super) fn check_key(
+    wanted: &ContainerProperties,
+    found: &ContainerProperties,
+) -> anyhow::Result<()> {
+    let [found, paths] = [found, wanted].map(|one| one.partition_key.paths());
     ensure!(
         found == paths,
         "the container '{}' is there with the partition key {}, not {}: delete it, or use another \

@@ -13,8 +13,9 @@ use azure_data_cosmos::{
     AccountEndpoint, AccountReference, CosmosClient, CosmosRuntime, CosmosRuntimeBuilder,
     RoutingStrategy,
 };
-use cosmos_store::engine::{ContainerId, Definition, EpkRange, Name, View};
+use cosmos_store::engine::{ContainerId, Definition, EpkRange, Name, Resource, View};
 use cosmos_store::http::{Server, serve};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
@@ -151,19 +152,16 @@ impl CosmosEndpoint {
         containers: &ContainersFile,
     ) -> anyhow::Result<()> {
         let engine = self.store.service.engine();
-        let made = |made: cosmos_store::Result<_>| match made {
-            Err(refusal) if refusal.status != 409 => Err(refusal),
-            made => Ok(made.is_ok()),
-        };
-        made(engine.create_database(&json!({"id": database}), None).await)?;
+        is_new(engine.create_database(&json!({"id": database}), None).await)?;
         let partitions = self.store.service.options().partitions;
         for container in containers.containers() {
             let (parent, json) = (Name::Id(database), serde_json::to_value(container)?);
-            let is_new = made(engine.create_container(parent, &json, partitions, None).await)
+            let created = engine.create_container(parent, &json, partitions, None).await;
+            let is_new = is_new(created)
                 .with_context(|| format!("the container '{}' cannot be made", container.id))?;
             if !is_new {
                 let found = self.definition(database, &container.id)?;
-                containers_file::check_key(container, &found)?;
+                containers_file::check_key(container, &Deserialize::deserialize(&found)?)?;
             }
         }
         Ok(())
@@ -260,6 +258,14 @@ impl CosmosEndpoint {
     /// a later time instead of waiting for it.
     pub async fn expire_items(&self, now: SystemTime) -> usize {
         self.store.expire_items(now).await
+    }
+}
+
+/// Returns false if what was to be created is there.
+fn is_new(created: cosmos_store::Result<Resource>) -> cosmos_store::Result<bool> {
+    match created {
+        Err(refusal) if refusal.status == 409 => Ok(false),
+        created => created.map(|_| true),
     }
 }
 
