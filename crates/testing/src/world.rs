@@ -2,7 +2,7 @@
 
 use std::{
     any::TypeId,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     env, fs,
     marker::PhantomData,
     path::Path,
@@ -31,8 +31,8 @@ use tributary_functions::{
 use tributary_local::{
     cosmos::{ContainersFile, CosmosEndpoint, EndpointOptions, StoreRequest},
     host::{
-        Console, FeedOptions, FeedPump, Function, FunctionApp, FunctionTrigger, Invoker,
-        RouterInvoker, Settings,
+        Console, CosmosTrigger, FeedOptions, FeedPump, Function, FunctionApp, FunctionTrigger,
+        Invoker, RouterInvoker, Settings,
         wire::{self, Attempt},
     },
 };
@@ -86,18 +86,29 @@ pub struct World<A> {
     pub(crate) functions: Arc<FunctionApp>,
     /// The headers of the sign-in.
     caller: Vec<(&'static str, String)>,
+    settled: Arc<Mutex<Settled>>,
     app: PhantomData<fn() -> A>,
+}
+
+/// What was delivered when a world settled.
+#[derive(Clone, Default)]
+struct Settled {
+    /// The leases, as they were left: an operator may have written one since.
+    leases: Vec<Value>,
+    /// By the name of a trigger, a number of requests: all changes by earlier ones are delivered.
+    delivered: BTreeMap<String, usize>,
 }
 
 impl<A> Clone for World<A> {
     fn clone(&self) -> Self {
-        let Self { endpoint, router, client, functions, caller, app } = self;
+        let Self { endpoint, router, client, functions, caller, settled, app } = self;
         Self {
             endpoint: endpoint.clone(),
             router: router.clone(),
             client: client.clone(),
             functions: Arc::clone(functions),
             caller: caller.clone(),
+            settled: Arc::clone(settled),
             app: *app,
         }
     }
@@ -145,7 +156,8 @@ impl<A: AppUnderTest> World<A> {
         let client = endpoint.client().await.unwrap();
         let app = Self::app(&Self::cosmos(&endpoint).await, Self::options());
         let caller = A::USER.map(A::sign_in).unwrap_or_default();
-        Self { router: router(app), endpoint, client, functions, caller, app: PhantomData }
+        let (settled, app, router) = (Arc::default(), PhantomData, router(app));
+        Self { endpoint, router, client, functions, caller, settled, app }
     }
 
     /// Returns the same world for a caller that is signed in as this user, or as none.
@@ -392,29 +404,74 @@ impl<A: AppUnderTest> World<A> {
 impl<A: AppUnderTest> World<A> {
     /// Delivers all changes to all triggers, as the Functions host does, until nothing changes any more. One
     /// trigger follows the other: the changes that one projection writes reach the next in as few batches as
-    /// possible, so the store requests do not depend on time.
+    /// possible, so the store requests do not depend on time. A trigger without changes sends no request.
     pub async fn settle(&self) {
         let options =
             FeedOptions { retry_scale: 0.01, console: Console::kept(), ..FeedOptions::default() };
-        let feeds = self.functions.functions().iter().filter_map(|function| {
-            let FunctionTrigger::Cosmos(trigger) = &function.trigger else { return None };
-            Some((&trigger.container, self.pump(function, &options).unwrap(), None))
-        });
-        let mut feeds: Vec<_> = feeds.collect();
+        // What an operation has sent that was dropped meanwhile arrives before.
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        let mut settled = self.settled.lock().unwrap().clone();
+        if settled.leases != self.leases() {
+            settled.delivered.clear();
+        }
         loop {
             let mut delivered = 0;
-            for (container, pump, drained) in &mut feeds {
-                // Nothing has been written since.
-                if drained.is_some_and(|n_before| !self.may_be_written(container, n_before)) {
+            for (function, trigger) in self.triggers_of_feeds() {
+                let n_before = settled.delivered.get(&function.name).copied();
+                if self.has_no_news(trigger, n_before) {
                     continue;
                 }
-                *drained = Some(self.endpoint.request_count());
+                let n_now = self.n_requests_carried_out(&trigger.container, n_before);
+                let pump = self.pump(function, &options).unwrap();
                 delivered += Box::pin(pump.drain()).await.unwrap();
+                settled.delivered.insert(function.name.clone(), n_now);
             }
             if delivered == 0 {
+                settled.leases = self.leases();
+                *self.settled.lock().unwrap() = settled;
                 return;
             }
         }
+    }
+
+    fn triggers_of_feeds(&self) -> impl Iterator<Item = (&Function, &CosmosTrigger)> {
+        self.functions.functions().iter().filter_map(|function| match &function.trigger {
+            FunctionTrigger::Cosmos(trigger) => Some((function, trigger)),
+            _ => None,
+        })
+    }
+
+    /// Returns the leases of all triggers.
+    fn leases(&self) -> Vec<Value> {
+        let of = |(_, trigger): (_, &CosmosTrigger)| {
+            (trigger.lease_database.clone(), trigger.lease_container.clone())
+        };
+        let containers: BTreeSet<_> = self.triggers_of_feeds().map(of).collect();
+        let leases = containers.iter().filter_map(|(db, name)| self.endpoint.items(db, name).ok());
+        leases.flatten().collect()
+    }
+
+    /// Returns true if nothing was written since a number of requests, or ever where there is none.
+    fn has_no_news(&self, trigger: &CosmosTrigger, n_before: Option<usize>) -> bool {
+        let container = &trigger.container;
+        match n_before {
+            Some(n_before) => !self.may_be_written(container, n_before),
+            None => {
+                trigger.from_beginning
+                    && self.endpoint.items(DATABASE, container).is_ok_and(|items| items.is_empty())
+            }
+        }
+    }
+
+    /// Returns the number of requests, or of those before the first write of the container that is under way: a
+    /// story may hold it back.
+    fn n_requests_carried_out(&self, container: &str, n_before: Option<usize>) -> usize {
+        let n_before = n_before.unwrap_or_default();
+        let requests = self.endpoint.requests_since(n_before);
+        let under_way = requests
+            .iter()
+            .position(|it| it.answer.is_none() && it.container == container && it.kind.writes());
+        n_before + under_way.unwrap_or(requests.len())
     }
 
     /// Returns true unless the container had only reads since a number of requests.

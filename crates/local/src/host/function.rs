@@ -64,8 +64,10 @@ pub struct CosmosTrigger {
     pub database: String,
     /// The monitored container.
     pub container: String,
-    pub(crate) lease_database: String,
-    pub(crate) lease_container: String,
+    /// The database of the leases.
+    pub lease_database: String,
+    /// The container of the leases.
+    pub lease_container: String,
     pub(crate) lease_prefix: String,
     pub(crate) create_lease_container: bool,
     pub(crate) max_items_per_invocation: u32,

@@ -185,8 +185,8 @@ pub async fn no_output_has_a_secret<A: AppUnderTest>(executable: &str) {
         ("RUST_LOG", "trace"),
         ("RUST_BACKTRACE", "1"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url),
-        ("OTEL_BSP_SCHEDULE_DELAY", "10"),
-        ("OTEL_METRIC_EXPORT_INTERVAL", "20"),
+        ("OTEL_BSP_SCHEDULE_DELAY", "100"),
+        ("OTEL_METRIC_EXPORT_INTERVAL", "500"),
     ];
     let requests = async {
         let caller = Caller::of::<A>(Handler::start(executable, &world, &settings).await);
