@@ -28,7 +28,9 @@ mod webstore;
 
 mod access;
 mod audit;
+mod availability;
 mod complete;
+mod confidentiality;
 mod costs;
 mod demo;
 mod functions;

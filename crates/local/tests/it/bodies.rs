@@ -11,8 +11,8 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 use tributary_local::host::{HostOptions, Keys};
 
+use crate::answers::{functions, known_to_differ};
 use crate::hosted::{Delivery, Hosted, read, unchunked};
-use crate::recorded_http::{functions, known_to_differ};
 use crate::support::until;
 
 const CONTINUE: &str = "HTTP/1.1 100 Continue";

@@ -22,7 +22,7 @@ async fn start(settings: &Settings, keys: Option<Keys>) -> Hosted {
     Hosted::of(app(), settings, |options| HostOptions { keys, ..options }).await
 }
 
-// `recorded_http.rs` has what else of a request reaches the handler.
+// `answers.rs` has what else of a request reaches the handler.
 #[tokio::test]
 async fn headers_that_connection_names_end_at_the_host_whose_line_has_the_id_and_no_query() {
     let hosted = start(&settings(), None).await;
@@ -124,7 +124,7 @@ async fn keys_are_asked_for_only_with_enable_auth() {
 
     let keys = Keys::generate();
     let hosted = start(&settings(), Some(keys.clone())).await;
-    // `recorded_http.rs` has the cases of HTTP functions.
+    // `answers.rs` has the cases of HTTP functions.
     for (path, key, expected) in [
         ("functions/Nightly", None, StatusCode::UNAUTHORIZED),
         ("functions/Nightly", Some(&keys.function), StatusCode::FORBIDDEN),

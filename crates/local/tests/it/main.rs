@@ -6,6 +6,7 @@
 mod hosted;
 mod support;
 
+mod answers;
 mod bodies;
 mod command;
 mod config;
@@ -19,7 +20,6 @@ mod newtonsoft;
 mod process;
 mod projects;
 mod recorded;
-mod recorded_http;
 mod repeats;
 mod replicas;
 mod requests;

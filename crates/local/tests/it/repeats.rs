@@ -19,7 +19,7 @@ fn ids(deliveries: &[Delivery]) -> BTreeSet<&str> {
 async fn a_request_without_a_body_is_repeated_under_one_invocation_id_and_one_with_a_body_is_not() {
     let hosted = Hosted::start(&all_paths()).await;
     hosted.folder.answers(&json!({ "reset": true }));
-    // `recorded_http.rs` has a GET and a DELETE without a body and a POST with one.
+    // `answers.rs` has a GET and a DELETE without a body and a POST with one.
     let cases = [
         (Method::HEAD, "", 40),
         (Method::PUT, "", 40),

@@ -7,7 +7,7 @@ use crate::support::{http_function, settings, staged};
 
 #[test]
 fn a_template_matches_as_in_asp_net_core() {
-    // `recorded_http.rs` has slashes at the end, in a row and encoded, and letters in another case.
+    // `answers.rs` has slashes at the end, in a row and encoded, and letters in another case.
     let cases = [
         ("api/feed", "/api/feed", true),
         ("api/feed", "/api/feeds", false),

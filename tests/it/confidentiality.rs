@@ -1,4 +1,4 @@
-//! Keys and contents are in no log line, trace or metric, at any level.
+//! Keys and contents are in no log line, trace or metric, at any level. This takes longest, so it begins early.
 
 use tributary_testing::checks;
 
