@@ -111,7 +111,8 @@ fn a_request_without_a_meaning_or_with_two_is_refused() {
 #[test]
 fn a_misspelt_property_is_refused_with_the_one_that_may_be_meant() {
     let request = json!({"kind": "a", "operation": "query", "filters": {"/usrId": "?"}});
-    let folder = posts().with("requests.jsonl", &request.to_string());
+    let some: String = items().lines().take(160).map(|line| line.to_owned() + "\n").collect();
+    let folder = posts().with("items.jsonl", &some).with("requests.jsonl", &request.to_string());
     for (arguments, with) in [
         (
             "--requests requests.jsonl",
