@@ -9,6 +9,7 @@ mod given;
 mod http;
 mod operator;
 mod projections;
+mod settle;
 mod songs;
 
 #[allow(missing_docs, reason = "an app's own code")]
