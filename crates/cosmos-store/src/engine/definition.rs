@@ -7,6 +7,9 @@ use serde_json::{Map, Value, json};
 use super::{Definition, policies};
 use crate::{Refusal, Result};
 
+/// Properties that the service indexes whatever the policy says.
+const ALWAYS_INDEXED: [&str; 3] = ["id", "_ts", "_rid"];
+
 /// The deepest hierarchical partition key.
 const MAX_LEVELS: usize = 3;
 
@@ -262,6 +265,13 @@ fn are_computed_properties(properties: &Value) -> bool {
 }
 
 impl Definition {
+    /// Returns true if a property has an index: of the policy, or since it is the service's own.
+    pub(crate) fn indexes(&self, path: &[String]) -> bool {
+        let names: Vec<&str> = path.iter().map(String::as_str).collect();
+        matches!(names.as_slice(), [name] if ALWAYS_INDEXED.contains(name))
+            || self.policy.is_on() && self.policy.covers(&names)
+    }
+
     /// Reads a complete definition.
     pub(super) fn read(json: Value) -> Self {
         let paths = |paths: &Value| -> Vec<PropertyPath> {

@@ -67,15 +67,13 @@ impl Container {
     /// Returns true if the indexing policy has an index of these paths.
     fn allows(&self, paths: &[Vec<String>]) -> bool {
         let policy = &self.definition.policy;
-        let covers = |path: &Vec<String>| {
-            policy.covers(&path.iter().map(String::as_str).collect::<Vec<_>>())
-        };
         let is_composite = |index: Vec<Vec<&str>>| {
             index.len() == paths.len() && index.iter().zip(paths).all(|(one, other)| one == other)
         };
         policy.is_on()
             && !paths.is_empty()
-            && (paths.iter().all(covers) || policy.composite_indexes().any(is_composite))
+            && (paths.iter().all(|path| self.definition.indexes(path))
+                || policy.composite_indexes().any(is_composite))
     }
 }
 

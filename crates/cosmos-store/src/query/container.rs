@@ -1,7 +1,7 @@
 //! What the definition of a container says for a query: the order that its indexes have, and computed properties.
 
 use cosmos_model::{
-    charges::policy::{self, IndexingPolicy},
+    charges::policy,
     sql::{Expr, Logical, Order, Query, Select, Test, Values},
 };
 use serde_json::Value;
@@ -13,12 +13,9 @@ use crate::{
     sql::{NO_PATH, Prepared, columns, is_score, refused},
 };
 
-/// Properties that the service indexes whatever the policy says.
-const ALWAYS_INDEXED: [&str; 3] = ["id", "_ts", "_rid"];
-
 /// The indexing policy of a container.
 pub(super) struct Policy<'a> {
-    policy: &'a IndexingPolicy,
+    definition: &'a Definition,
     /// The paths of each composite index, and true for those in descending order.
     pub composites: Vec<Vec<(Path, bool)>>,
 }
@@ -34,13 +31,11 @@ impl<'a> Policy<'a> {
             paths.collect()
         };
         let composites = json["compositeIndexes"].as_array().into_iter().flatten().map(index);
-        Self { composites: composites.collect(), policy: &definition.policy }
+        Self { composites: composites.collect(), definition }
     }
 
     pub(super) fn covers(&self, path: &[String]) -> bool {
-        let names: Vec<&str> = path.iter().map(String::as_str).collect();
-        matches!(names.as_slice(), [name] if ALWAYS_INDEXED.contains(name))
-            || self.policy.is_on() && self.policy.covers(&names)
+        self.definition.indexes(path)
     }
 
     /// Checks that the indexes of the policy have this order. Errors: 400 with the service's texts.
@@ -62,7 +57,7 @@ impl<'a> Policy<'a> {
     /// Returns true if ORDER BY of a property has the items without it. An index has them only if the policy includes
     /// the path by name (<https://learn.microsoft.com/cosmos-db/query/order-by>).
     pub(super) fn has_undefined(&self, path: &[String]) -> bool {
-        self.policy.named_paths().any(|named| named.iter().eq(path.iter()))
+        self.definition.policy.named_paths().any(|named| named.iter().eq(path.iter()))
     }
 }
 

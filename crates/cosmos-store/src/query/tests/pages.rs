@@ -233,6 +233,27 @@ fn a_query_that_scans_much_asks_for_an_index_and_then_uses_it() {
     }
 }
 
+/// The service indexes the id whatever the policy excludes.
+#[test]
+fn an_id_of_any_partition_is_found_by_an_index_that_the_policy_need_not_have() {
+    let world = World::new(json!({
+        "partitionKey": {"paths": ["/pk"]},
+        "indexingPolicy": {"includedPaths": [], "excludedPaths": [{"path": "/*"}]},
+    }));
+    for n in 0..300 {
+        world.create(&json!({"id": n.to_string(), "pk": (n % 7).to_string()}));
+    }
+    let text = "SELECT * FROM c WHERE c.id IN ('299', '7', 'none')";
+    let query = Prepared::new(text, Vec::new()).expect("a query");
+    let page = || world.page(&query, &EpkRange::all(), None, None, None).expect("a page");
+    let before = page();
+    assert_eq!(before.wanted.map(|wanted| wanted.paths), Some(vec![vec!["id".to_owned()]]));
+    build(&world, &["id"], false);
+    let after = page();
+    assert_eq!((after.results.len(), after.work.items_loaded), (2, 2));
+    assert_eq!(after.results, before.results);
+}
+
 #[test]
 fn an_order_begins_at_the_value_that_the_filter_has_for_its_first_property() {
     let mut world = world();
