@@ -58,7 +58,7 @@ const SOURCES: u8 = 4;
 const OWNERS: u8 = 3;
 
 /// The histories of a proof; the environment variable `PROPTEST_CASES` asks for more.
-const HISTORIES: u32 = 8;
+const HISTORIES: u32 = 16;
 
 /// The time in which the proof looks for a shorter history that fails, in milliseconds.
 const MAX_SHRINK_MS: u32 = 3_000;

@@ -41,7 +41,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3))]
+    #![proptest_config(ProptestConfig::with_cases(6))]
     /// A key with more than 0.3 % of the data is found by its name, and its size is right to within 0.1 % of all, at
     /// any place.
     #[test]

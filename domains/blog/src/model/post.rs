@@ -231,8 +231,6 @@ mod tests {
     use super::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
         #[test]
         fn a_summary_is_the_content_or_its_beginning_and_bounded(
             // Combining characters make clusters long. JSON escapes a line feed and a quote.

@@ -370,7 +370,7 @@ fn turns() -> impl Strategy<Value = Vec<(usize, StepFault)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(750))]
+    #![proptest_config(ProptestConfig::with_cases(1_500))]
 
     /// Whatever happens, the note is neither lost nor doubled, and no post that was acknowledged is lost.
     #[test]
